@@ -109,33 +109,20 @@ const (
 // Policies lists the policies in their fixed order.
 func Policies() []Policy { return []Policy{Reject, Block, DropNewest, DropOldest, Inline} }
 
-// IngestConfig is the ingest member of a source of kind ingest.
+// IngestConfig is what the buffer of an ingest source does.
 type IngestConfig struct {
-	Policy              Policy      `json:"policy"`
-	CapacityRows        int         `json:"capacityRows"`
-	MaxWaitMs           int         `json:"maxWaitMs"`
-	MaxBatchRows        int         `json:"maxBatchRows"`
-	RejectUnknownFields bool        `json:"rejectUnknownFields"`
-	DedupKeyField       *string     `json:"dedupKeyField"`
-	DedupWindow         int         `json:"dedupWindow"` // 0 means DefaultDedupWindow keys
-	Keys                []IngestKey `json:"keys"`
+	Policy              Policy
+	CapacityRows        int
+	MaxWaitMs           int
+	MaxBatchRows        int
+	RejectUnknownFields bool
+	// DedupKeyField is the field whose value tells rows apart, "" for none; DedupWindow is how many of its values are
+	// remembered, 0 means DefaultDedupWindow.
+	DedupKeyField string
+	DedupWindow   int
 }
 
-// IngestKey is one machine credential of an ingest source. Only the salted hash of the secret is stored; on every
-// read path Hash and Salt show as Masked, and a client sends Masked back to keep them.
-type IngestKey struct {
-	ID          string `json:"id"`
-	Hash        string `json:"hash"`
-	Salt        string `json:"salt"`
-	Label       string `json:"label"`
-	CreatedAtMs int64  `json:"createdAtMs"`
-	LastUsedMs  int64  `json:"lastUsedMs"`
-}
-
-// Masked stands for a stored secret on every read path.
-const Masked = "***"
-
-// Defaults of an ingest source.
+// Bounds and defaults of an ingest source.
 const (
 	DefaultCapacityRows = 10_000
 	DefaultMaxWaitMs    = 5_000
@@ -144,84 +131,33 @@ const (
 	DefaultDedupWindow  = 10_000
 )
 
-// DefaultIngest is the configuration of an ingest source that states nothing.
-func DefaultIngest() IngestConfig {
-	return IngestConfig{
-		Policy: Reject, CapacityRows: DefaultCapacityRows, MaxWaitMs: DefaultMaxWaitMs,
-		MaxBatchRows: DefaultMaxBatchRows, Keys: []IngestKey{},
-	}
-}
-
-// UnmarshalJSON reads a configuration over the defaults, so that an absent or null member keeps its default.
-func (c *IngestConfig) UnmarshalJSON(b []byte) error {
-	type plain IngestConfig
-	p := plain(DefaultIngest())
-	if err := json.Unmarshal(b, &p); err != nil {
-		return err
-	}
-	if p.Keys == nil {
-		p.Keys = []IngestKey{}
-	}
-	*c = IngestConfig(p)
-	return nil
-}
-
-// ScenarioSpec is the scenario member of a generator source with profile scenario.
+// ScenarioSpec is a seed-exact simulation that a generator with profile scenario runs on request.
 type ScenarioSpec struct {
-	Paths                 int          `json:"paths"`
-	Instruments           []Instrument `json:"instruments"`
-	InstrumentsSourceName *string      `json:"instrumentsSourceName"`
-	Distribution          Distribution `json:"distribution"`
-	Rho                   float64      `json:"rho"`
-	Days                  int          `json:"days"`
-	Seed                  int64        `json:"seed"`
-	MaxBatchRows          int          `json:"maxBatchRows"`
+	Paths       int
+	Instruments []Instrument
+	// InstrumentsSourceName is accepted on the wire and always refused.
+	InstrumentsSourceName string
+	Distribution          Distribution
+	Rho                   float64
+	Days                  int
+	Seed                  int64
+	MaxBatchRows          int
 }
 
 // Instrument is one simulated value of a scenario. Instruments of one group share a factor; a blank group is a group
 // of its own.
 type Instrument struct {
-	ID    string  `json:"id"`
-	Base  float64 `json:"base"`
-	Vol   float64 `json:"vol"`
-	Group string  `json:"group"`
+	ID    string
+	Base  float64
+	Vol   float64
+	Group string
 }
 
 // Distribution is the noise of a scenario: normal, lognormal or student_t with Df degrees of freedom.
 type Distribution struct {
-	Kind string  `json:"kind"`
-	Df   float64 `json:"df"`
+	Kind string
+	Df   float64
 }
 
-// DefaultScenario is a scenario that states nothing.
-func DefaultScenario() ScenarioSpec {
-	return ScenarioSpec{
-		Paths: 1, Days: 1, MaxBatchRows: 100_000, Instruments: []Instrument{},
-		Distribution: Distribution{Kind: "normal", Df: 5},
-	}
-}
-
-// UnmarshalJSON reads a scenario over the defaults.
-func (s *ScenarioSpec) UnmarshalJSON(b []byte) error {
-	type plain ScenarioSpec
-	p := plain(DefaultScenario())
-	if err := json.Unmarshal(b, &p); err != nil {
-		return err
-	}
-	if p.Instruments == nil {
-		p.Instruments = []Instrument{}
-	}
-	*s = ScenarioSpec(p)
-	return nil
-}
-
-// UnmarshalJSON reads a distribution over the defaults.
-func (d *Distribution) UnmarshalJSON(b []byte) error {
-	type plain Distribution
-	p := plain{Kind: "normal", Df: 5}
-	if err := json.Unmarshal(b, &p); err != nil {
-		return err
-	}
-	*d = Distribution(p)
-	return nil
-}
+// Masked stands for a stored secret on every read path; a client sends it back to keep the secret.
+const Masked = "***"
