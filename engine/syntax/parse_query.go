@@ -1,0 +1,252 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// query reads a query: the whole statement when top is set, else up to a closing parenthesis.
+//
+//	[WITH name AS (query), ...] select [UNION|INTERSECT|EXCEPT [ALL|DISTINCT] select]... [ORDER BY ...] [LIMIT n] [OFFSET n]
+func (p *parser) query(top bool) *Query {
+	q := &Query{Pos: p.peek().Pos}
+	if !p.nest() {
+		q.Body = &Select{Pos: q.Pos}
+		return q
+	}
+	defer p.leave()
+	if p.word("WITH") {
+		q.With = p.withList()
+	}
+	q.Body = p.union()
+	p.tail(q)
+	for top || p.skipping {
+		p.recover(p.atClause)
+		if p.atEnd(top) {
+			break
+		}
+		p.stray()
+		p.tail(q)
+		if !top && p.peek().symbol(")") {
+			break
+		}
+	}
+	q.Pos = p.span(q.Pos)
+	return q
+}
+
+// atEnd reports whether the query is over; a closing semicolon of a statement is consumed.
+func (p *parser) atEnd(top bool) bool {
+	if !top {
+		return p.peek().Kind == EOF || p.peek().symbol(")")
+	}
+	if p.peek().symbol(";") && p.peekAt(1).Kind == EOF {
+		p.take()
+	}
+	return p.peek().Kind == EOF
+}
+
+// stray reports what follows a complete query although nothing may, reads it when it is a clause in the wrong place,
+// and skips it.
+func (p *parser) stray() {
+	t := p.peek()
+	switch {
+	case t.is("SELECT") || t.symbol(";"):
+		// Another statement, or the rest of a WITH list that could not be read.
+		if len(p.diagnostics) == 0 {
+			p.report(t.Pos, "syntax", "one statement is expected, found another after it", "keep one SELECT, or combine them with UNION ALL")
+		}
+		p.at = len(p.tokens) - 1
+		return
+	case !p.atClause():
+		p.expected("the end of the statement or another clause")
+		p.at++ // always moves on
+		p.skipping = true
+		p.recover(p.atClause)
+		return
+	}
+	name := p.clauseName()
+	p.report(t.Pos, "clause-order", name+" is not possible here", clauseOrder)
+	for p.at++; joinWords[strings.ToUpper(p.tokens[p.at].Text)]; p.at++ {
+	}
+	p.skipping = true
+	p.recover(p.atClause)
+}
+
+// joinWords are the words that a join can start with.
+var joinWords = wordSet("NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "JOIN")
+
+const clauseOrder = "the clauses follow each other as SELECT, FROM, JOIN, WHERE, LATEST BY, GROUP BY, HAVING, WINDOW, EMIT, UNION"
+
+// clauseName is the name of the clause that starts at the current token.
+func (p *parser) clauseName() string {
+	w := strings.ToUpper(p.peek().Text)
+	switch w {
+	case "GROUP", "LATEST", "ORDER":
+		return w + " BY"
+	case "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL":
+		return w + " JOIN"
+	}
+	return w
+}
+
+func (p *parser) withList() []*CTE {
+	if p.peek().is("RECURSIVE") && !p.peekAt(1).is("AS") {
+		t := p.take()
+		p.report(t.Pos, "not-yet-supported", "WITH RECURSIVE is not planned yet", "leave RECURSIVE out; a CTE reads the CTEs before it")
+	}
+	var list []*CTE
+	for {
+		c := &CTE{Pos: p.peek().Pos}
+		c.Name = p.ident("the name of a CTE")
+		p.expectWord("AS")
+		p.parenthesized(func() { c.Query = p.query(false) })
+		c.Pos = p.span(c.Pos)
+		if c.Query != nil {
+			list = append(list, c)
+		}
+		if p.skipping {
+			p.recover(func() bool { return p.peek().symbol(",") || p.atClause() })
+		}
+		if !p.symbol(",") {
+			return list
+		}
+	}
+}
+
+// union reads branches combined by UNION and EXCEPT, left to right.
+func (p *parser) union() Body {
+	left := p.intersect()
+	for n := 0; ; n++ {
+		kind := Union
+		switch {
+		case p.peek().is("UNION"):
+		case p.peek().is("EXCEPT"):
+			kind = Except
+		default:
+			return left
+		}
+		if n == maxDepth {
+			p.fail(p.peek().Pos, "too-deep", fmt.Sprintf("more than %d set operations", maxDepth), "")
+			return left
+		}
+		left = p.setOp(kind, left, p.intersect)
+	}
+}
+
+func (p *parser) intersect() Body {
+	left := p.branch()
+	for n := 0; p.peek().is("INTERSECT") && n < maxDepth; n++ {
+		left = p.setOp(Intersect, left, p.branch)
+	}
+	return left
+}
+
+func (p *parser) setOp(kind SetOpKind, left Body, right func() Body) Body {
+	s := &SetOp{Kind: kind, Left: left, OpPos: p.take().Pos}
+	if p.word("ALL") {
+		s.All = true
+	} else if p.word("DISTINCT") {
+		s.Distinct = true
+	}
+	s.OpPos = p.span(s.OpPos)
+	s.Right = right()
+	s.Pos = join(left.Position(), s.Right.Position())
+	return s
+}
+
+// branch is a SELECT, or a query body in parentheses.
+func (p *parser) branch() Body {
+	t := p.peek()
+	if t.symbol("(") && (p.peekAt(1).is("SELECT") || p.peekAt(1).symbol("(")) && p.nest() {
+		defer p.leave()
+		var b Body
+		p.parenthesized(func() { b = p.union() })
+		if b != nil {
+			return b
+		}
+		return &Select{Pos: t.Pos}
+	}
+	return p.selectClause()
+}
+
+// tail reads ORDER BY, LIMIT and OFFSET.
+func (p *parser) tail(q *Query) {
+	if p.words("ORDER", "BY") {
+		for {
+			o := &OrderItem{Pos: p.peek().Pos, Expr: p.expr()}
+			if p.word("DESC") {
+				o.Desc = true
+			} else {
+				p.word("ASC")
+			}
+			if p.word("NULLS") {
+				switch {
+				case p.word("FIRST"):
+					o.Nulls = "FIRST"
+				case p.word("LAST"):
+					o.Nulls = "LAST"
+				default:
+					p.expected("FIRST or LAST after NULLS")
+				}
+			}
+			o.Pos = p.span(o.Pos)
+			q.OrderBy = append(q.OrderBy, o)
+			if !p.symbol(",") {
+				break
+			}
+		}
+		p.recover(p.atClause)
+	}
+	for p.peek().is("LIMIT") || p.peek().is("OFFSET") {
+		t := p.take()
+		e := p.expr()
+		if t.is("LIMIT") && q.Limit == nil {
+			q.Limit = e
+		} else if t.is("OFFSET") && q.Offset == nil {
+			q.Offset = e
+		} else {
+			p.fail(t.Pos, "syntax", strings.ToUpper(t.Text)+" is written twice", "")
+		}
+		p.recover(p.atClause)
+	}
+}
+
+// duration reads N MILLISECONDS, SECONDS, MINUTES or HOURS; the singular counts too.
+func (p *parser) duration() *Duration {
+	t := p.peek()
+	d := &Duration{Pos: t.Pos, Unit: Seconds}
+	if t.Kind != Number {
+		p.expected("a duration like 5 SECONDS")
+		return d
+	}
+	p.take()
+	n, err := strconv.ParseInt(t.Text, 10, 64)
+	if err != nil {
+		p.fail(t.Pos, "bad-duration", "a duration counts whole units, found "+t.Text, "write it in a smaller unit, like 1500 MILLISECONDS")
+		return d
+	}
+	d.N = n
+	u := p.peek()
+	unit, ok := units[strings.TrimSuffix(strings.ToUpper(u.Text), "S")]
+	if u.Kind != Word || !ok {
+		p.expected("MILLISECONDS, SECONDS, MINUTES or HOURS")
+		return d
+	}
+	p.take()
+	d.Unit = unit
+	d.Pos = p.span(t.Pos)
+	switch {
+	case n == 0:
+		p.report(d.Pos, "bad-duration", "a duration is longer than zero", "")
+	case n > maxDurationMs/int64(unit):
+		p.report(d.Pos, "bad-duration", "the duration is longer than 100 years", "")
+		d.N = maxDurationMs / int64(unit)
+	}
+	return d
+}
+
+const maxDurationMs = 100 * 366 * 24 * 3_600_000
+
+var units = map[string]Unit{"MILLISECOND": Milliseconds, "SECOND": Seconds, "MINUTE": Minutes, "HOUR": Hours}

@@ -1,0 +1,313 @@
+package syntax
+
+import "strings"
+
+// selectClause reads one SELECT with its clauses up to a set operation, ORDER BY or the end.
+func (p *parser) selectClause() *Select {
+	s := &Select{Pos: p.peek().Pos}
+	if !p.peek().is("SELECT") {
+		p.expected("SELECT")
+		p.recover(func() bool { return p.peek().is("SELECT") })
+		if !p.peek().is("SELECT") {
+			return s
+		}
+	}
+	p.take()
+	p.selectList(s)
+	p.recover(p.atClause)
+	if !p.peek().is("FROM") {
+		p.expected("FROM")
+		p.recover(p.atClause)
+	}
+	if p.word("FROM") {
+		s.From = p.tableItem()
+		p.recoverFrom()
+		p.joins(s)
+	}
+	p.clauses(s)
+	s.Pos = p.span(s.Pos)
+	return s
+}
+
+// recoverFrom goes on at the next comma, join or clause after a broken relation.
+func (p *parser) recoverFrom() {
+	p.recover(func() bool { return p.peek().symbol(",") || p.atClause() })
+}
+
+func (p *parser) selectList(s *Select) {
+	if t := p.peek(); t.is("DISTINCT") && !p.columnLike() {
+		p.take()
+		s.Distinct = &Distinct{Pos: t.Pos}
+		if p.peek().is("ON") && p.peekAt(1).symbol("(") {
+			p.take()
+			p.parenthesized(func() { s.Distinct.On = p.exprList() })
+			s.Distinct.Pos = p.span(t.Pos)
+		}
+	} else if t.is("ALL") && !p.columnLike() {
+		p.take()
+	}
+	for {
+		s.Items = append(s.Items, p.selectItem())
+		p.recover(func() bool { return p.peek().symbol(",") || p.atClause() })
+		if !p.symbol(",") {
+			return
+		}
+	}
+}
+
+func (p *parser) selectItem() *SelectItem {
+	t := p.peek()
+	item := &SelectItem{Pos: t.Pos}
+	switch {
+	case t.symbol("*"):
+		p.take()
+		item.Star = true
+	case t.Kind == Word && p.peekAt(1).symbol(".") && p.peekAt(2).symbol("*"):
+		p.take()
+		p.take()
+		p.take()
+		item.Star = true
+		item.Qualifier = &Ident{Pos: t.Pos, Name: t.Text}
+	default:
+		item.Expr = p.expr()
+		item.Alias = p.alias()
+	}
+	item.Pos = p.span(t.Pos)
+	return item
+}
+
+// joins reads what follows the first relation: commas and joins in order.
+func (p *parser) joins(s *Select) {
+	for {
+		j := p.joinStart()
+		if j == nil {
+			return
+		}
+		j.Item = p.tableItem()
+		p.joinConditions(j)
+		j.Pos = p.span(j.KindPos)
+		p.recoverFrom()
+		if j.Item != nil {
+			s.Joins = append(s.Joins, j)
+		}
+	}
+}
+
+// joinStart consumes the words or the comma that start a join, or returns nil.
+func (p *parser) joinStart() *Join {
+	t := p.peek()
+	j := &Join{Pos: t.Pos, KindPos: t.Pos}
+	if p.symbol(",") {
+		j.Kind = JoinComma
+		return j
+	}
+	if t.is("NATURAL") {
+		p.take()
+		j.Natural = true
+	}
+	w := p.peek()
+	switch {
+	case w.is("JOIN"):
+		j.Kind = JoinInner
+	case w.is("INNER"):
+		j.Kind = JoinInner
+		p.take()
+	case w.is("CROSS"):
+		j.Kind = JoinCross
+		p.take()
+	case w.is("LEFT"), w.is("RIGHT"), w.is("FULL"):
+		j.Kind = JoinKind(strings.ToUpper(w.Text) + " JOIN")
+		p.take()
+		p.word("OUTER")
+	default:
+		if j.Natural {
+			p.expected("JOIN")
+		}
+		return nil
+	}
+	p.expectWord("JOIN")
+	j.KindPos = p.span(t.Pos)
+	return j
+}
+
+// joinConditions reads WITHIN, ON and USING; WITHIN and ON may come in either order.
+func (p *parser) joinConditions(j *Join) {
+	for {
+		switch t := p.peek(); {
+		case t.is("WITHIN") && j.Within == nil:
+			p.take()
+			j.Within = p.duration()
+		case t.is("ON") && j.On == nil:
+			p.take()
+			j.On = p.expr()
+		case t.is("USING") && j.Using == nil:
+			p.take()
+			p.parenthesized(func() {
+				j.Using = append(j.Using, p.ident("a column name"))
+				for p.symbol(",") {
+					j.Using = append(j.Using, p.ident("a column name"))
+				}
+			})
+		default:
+			return
+		}
+	}
+}
+
+// tableItem reads one relation of FROM.
+func (p *parser) tableItem() TableItem {
+	t := p.peek()
+	lateral := t.is("LATERAL") && p.peekAt(1).symbol("(")
+	if lateral {
+		p.take()
+	}
+	switch {
+	case p.peek().symbol("("):
+		d := &Derived{Lateral: lateral}
+		p.parenthesized(func() { d.Query = p.query(false) })
+		d.Alias = p.alias()
+		d.Pos = p.span(t.Pos)
+		if d.Query == nil {
+			return nil
+		}
+		return d
+	case t.is("UNNEST") && p.peekAt(1).symbol("("):
+		p.take()
+		u := &Unnest{}
+		p.parenthesized(func() { u.Arg = p.expr() })
+		u.Alias = p.alias()
+		u.Pos = p.span(t.Pos)
+		return u
+	case t.Kind == Word && p.atClause(), t.Kind != Word:
+		p.expected("the name of a source, table or pipeline")
+		return nil
+	}
+	n := &TableName{Name: p.ident("a name")}
+	n.Alias = p.alias()
+	n.Pos = p.span(t.Pos)
+	return n
+}
+
+// clauses reads WHERE up to EMIT. A clause that comes too late or twice is reported, and read all the same.
+func (p *parser) clauses(s *Select) {
+	last := 0
+	for {
+		t := p.peek()
+		rank, read := p.clause(s)
+		if read == nil {
+			return
+		}
+		if rank <= last {
+			name := p.clauseName()
+			if rank == last {
+				p.report(t.Pos, "clause-order", name+" is written twice", "keep one of them")
+			} else {
+				p.report(t.Pos, "clause-order", name+" comes too late", clauseOrder)
+			}
+		}
+		last = max(last, rank)
+		read()
+		p.recover(p.atClause)
+	}
+}
+
+// clause returns the rank of the clause at the current token and the function that reads it, nil when no clause of
+// a SELECT starts here.
+func (p *parser) clause(s *Select) (rank int, read func()) {
+	t := p.peek()
+	switch {
+	case t.is("WHERE"):
+		return 1, func() {
+			p.take()
+			e := p.expr()
+			s.Where = &Where{Pos: p.span(t.Pos), Expr: e}
+		}
+	case t.is("LATEST") && p.peekAt(1).is("BY"):
+		return 2, func() {
+			p.words("LATEST", "BY")
+			l := &LatestBy{}
+			p.parenthesized(func() { l.Cols = p.exprList() })
+			l.Pos = p.span(t.Pos)
+			s.Latest = l
+		}
+	case t.is("GROUP") && p.peekAt(1).is("BY"):
+		return 3, func() { s.GroupBy = p.groupBy() }
+	case t.is("HAVING"):
+		return 4, func() {
+			p.take()
+			e := p.expr()
+			s.Having = &Having{Pos: p.span(t.Pos), Expr: e}
+		}
+	case t.is("WINDOW"):
+		return 5, func() { s.Window = p.window() }
+	case t.is("EMIT"):
+		return 6, func() {
+			p.take()
+			e := &Emit{}
+			switch {
+			case p.word("CHANGES"):
+				e.Changes = true
+			case !p.word("FINAL"):
+				p.expected("FINAL or CHANGES after EMIT")
+			}
+			e.Pos = p.span(t.Pos)
+			s.Emit = e
+		}
+	}
+	return 0, nil
+}
+
+func (p *parser) groupBy() *GroupBy {
+	start := p.peek().Pos
+	p.words("GROUP", "BY")
+	g := &GroupBy{}
+	n := p.peekAt(1)
+	if t := p.peek(); t.is("ALL") && (n.Kind != Symbol || n.Text == ")" || n.Text == ";") {
+		p.take()
+		g.All, g.AllPos = true, t.Pos
+	} else {
+		g.Items = p.exprList()
+	}
+	g.Pos = p.span(start)
+	return g
+}
+
+func (p *parser) window() *Window {
+	start := p.take().Pos
+	w := &Window{}
+	t := p.peek()
+	switch {
+	case p.word("TUMBLING"):
+		w.Kind = Tumbling
+		p.parenthesized(func() {
+			p.expectWord("SIZE")
+			w.Size = p.duration()
+		})
+	case p.word("HOPPING"):
+		w.Kind = Hopping
+		p.parenthesized(func() {
+			p.expectWord("SIZE")
+			w.Size = p.duration()
+			p.expectSymbol(",")
+			p.expectWord("ADVANCE")
+			p.expectWord("BY")
+			w.Advance = p.duration()
+		})
+	case p.word("SESSION"):
+		w.Kind = Session
+		p.parenthesized(func() {
+			p.expectWord("GAP")
+			w.Size = p.duration()
+		})
+	default:
+		p.fail(t.Pos, "syntax", "expected TUMBLING, HOPPING or SESSION, found "+t.describe(), "write WINDOW TUMBLING(SIZE 5 SECONDS)")
+	}
+	if w.Size == nil {
+		w.Size = &Duration{Pos: t.Pos, N: 1, Unit: Seconds}
+	}
+	if w.Kind == Hopping && w.Advance == nil {
+		w.Advance = w.Size
+	}
+	w.Pos = p.span(start)
+	return w
+}
