@@ -15,17 +15,20 @@ var (
 )
 
 // InvalidError lists every problem of a definition or request.
-type InvalidError struct{ Problems []string }
+type InvalidError struct{ list []string }
 
 // Invalid returns an error that lists problems, nil when there are none.
 func Invalid(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return &InvalidError{Problems: problems}
+	return &InvalidError{list: problems}
 }
 
-func (e *InvalidError) Error() string { return strings.Join(e.Problems, "; ") }
+func (e *InvalidError) Error() string { return strings.Join(e.list, "; ") }
+
+// Problems lists the problems; the caller does not change the list.
+func (e *InvalidError) Problems() []string { return e.list }
 
 // UnknownKindError is the refusal of a kind that no build documents.
 type UnknownKindError struct{ Kind string }
