@@ -1,0 +1,134 @@
+package expr
+
+import (
+	"github.com/streamsforge/streamsforge/engine/types"
+	"github.com/streamsforge/streamsforge/engine/zset"
+)
+
+func buildPath(asText bool) func(*compiler, *Call) node {
+	return func(c *compiler, e *Call) node {
+		n := &pathNode{a: c.node(e.Args[0]), asText: asText, kind: e.K}
+		key := e.Args[1].(*Literal).V
+		if key.Kind() == types.Long {
+			n.element = true
+			n.index = key.Int()
+		} else {
+			n.key = key.Text()
+		}
+		return n
+	}
+}
+
+// pathNode takes a member or an element out of Json values. What is absent is NULL; ->> turns a JSON null into
+// NULL too.
+type pathNode struct {
+	a       node
+	key     string
+	index   int64
+	element bool
+	asText  bool
+	kind    types.Kind
+	text    textOut
+}
+
+func (n *pathNode) eval(f *frame, sel []int32) *zset.Column {
+	a := n.a.eval(f, sel)
+	n.text.start(n.kind, f.n)
+	for k := range int32(selLen(sel, f.n)) {
+		i := at(sel, k)
+		if !isValid(a.Valid, i) {
+			continue
+		}
+		raw, ok := n.step(a.Text(int(i)))
+		if !ok {
+			continue
+		}
+		if !n.asText {
+			n.text.put(i, raw)
+			continue
+		}
+		n.text.skip(i)
+		out, ok := appendJSONText(n.text.col.Bytes, raw)
+		if ok {
+			n.text.col.Bytes = out
+			n.text.end(i)
+		}
+	}
+	return n.text.done(f.n)
+}
+
+func (n *pathNode) step(doc []byte) ([]byte, bool) {
+	if n.element {
+		return jsonElement(doc, n.index)
+	}
+	return jsonMember(doc, n.key)
+}
+
+// jsonNumber reads the numeric nodes of a Json column; everything else is NULL.
+type jsonNumber struct {
+	a   node
+	out scalarOut
+}
+
+func (n *jsonNumber) eval(f *frame, sel []int32) *zset.Column {
+	a := n.a.eval(f, sel)
+	n.out.start(types.Double, f.n)
+	for k := range int32(selLen(sel, f.n)) {
+		if i := at(sel, k); isValid(a.Valid, i) {
+			if v, ok := jsonNumberOf(a.Text(int(i))); ok {
+				n.out.double(i, v)
+			}
+		}
+	}
+	return &n.out.col
+}
+
+// jsonScalar converts the scalar nodes of a Json column: a text node as its text, a number as the number, true and
+// false as Bool.
+type jsonScalar struct {
+	a    node
+	to   types.Kind
+	out  scalarOut
+	text []byte
+}
+
+func (n *jsonScalar) eval(f *frame, sel []int32) *zset.Column {
+	a := n.a.eval(f, sel)
+	n.out.start(n.to, f.n)
+	for k := range int32(selLen(sel, f.n)) {
+		if i := at(sel, k); isValid(a.Valid, i) {
+			n.convert(i, a.Text(int(i)))
+		}
+	}
+	return &n.out.col
+}
+
+func (n *jsonScalar) convert(i int32, raw []byte) {
+	if len(raw) == 0 {
+		return
+	}
+	switch raw[0] {
+	case '"':
+		text, ok := appendJSONText(n.text[:0], raw)
+		n.text = text
+		if ok {
+			n.out.fromText(i, text)
+		}
+	case 't', 'f':
+		if n.to == types.Timestamp {
+			return
+		}
+		n.out.fromNumber(i, float64(b2i(raw[0] == 't')))
+	case 'n', '{', '[':
+	default:
+		if n.to == types.Long || n.to == types.Timestamp {
+			if v, ok := parseLong(raw); ok { // beyond 2^53 a double would lose digits
+				n.out.long(i, v)
+				return
+			}
+		}
+		if v, ok := jsonNumberOf(raw); ok {
+			n.out.fromNumber(i, v)
+		}
+	}
+}
