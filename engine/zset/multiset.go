@@ -58,7 +58,9 @@ func (m *Multiset) probe(s *segment, h uint64, rec []byte) (i uint64, ok bool) {
 }
 
 // Add adds w to the weight of a record and returns the weight before and after.
-func (m *Multiset) Add(rec []byte, w int64) (before, after int64) { return m.AddHash(Hash(rec), rec, w) }
+func (m *Multiset) Add(rec []byte, w int64) (before, after int64) {
+	return m.AddHash(Hash(rec), rec, w)
+}
 
 // AddHash is Add with the record's hash at hand.
 func (m *Multiset) AddHash(h uint64, rec []byte, w int64) (before, after int64) {
