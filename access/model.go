@@ -1,5 +1,7 @@
 package access
 
+import "time"
+
 // Role is the stored role of a user; it decides the role floor of a route and, for a user without an entry in the
 // access document, which built-in role's grants apply.
 type Role string
@@ -98,7 +100,10 @@ type User struct {
 type Principal struct {
 	Username    string
 	DisplayName string
-	Role        Role // of the token
+	Role        Role // as stored now; "" when Gone
+	Gone        bool // the login was deleted; the token is still a valid one
+	Expires     time.Time
+	TokenID     string
 }
 
 // Decision is the answer to "may they?".
