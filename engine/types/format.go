@@ -152,3 +152,9 @@ func daysFromCivil(y, m, d int) int64 {
 	doe := yoe*365 + yoe/4 - yoe/100 + doy
 	return int64(era)*146097 + int64(doe) - 719468
 }
+
+// AppendLong appends the digits of a Long.
+func AppendLong(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10) }
+
+// AppendBool appends true or false.
+func AppendBool(dst []byte, v bool) []byte { return strconv.AppendBool(dst, v) }
