@@ -170,3 +170,10 @@ func fill[T any](s []T, v T) []T {
 	}
 	return s
 }
+
+// CompileNumber makes the kernel of an expression read as a number: a Double column that is NULL for everything
+// that is not a number. Numeric Json nodes count as numbers. Aggregates read their arguments so.
+func CompileNumber(e Expr) *Kernel {
+	c := &compiler{}
+	return &Kernel{root: c.numberOrNode(Fold(e))}
+}
