@@ -1,0 +1,185 @@
+package analyze
+
+import (
+	"strings"
+
+	"github.com/streamsforge/streamsforge/engine/agg"
+	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/engine/syntax"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// grouping collects what one grouped SELECT computes per group. Behind it, expressions read the grouped row: keys
+// first, then aggregates, then, with a window, its borders.
+type grouping struct {
+	keys    []expr.Expr
+	keyAt   map[string]int
+	aggs    []agg.Call
+	aggAt   map[string]int
+	fields  map[int]types.Field // declared shape of keys that are plain columns
+	window  bool
+	borders [2]*expr.Column // window_start and window_end, set with their positions when all aggregates are known
+	// explicit says that there is a GROUP BY.
+	explicit bool
+}
+
+func newGrouping(window, explicit bool) *grouping {
+	g := &grouping{keyAt: map[string]int{}, aggAt: map[string]int{}, fields: map[int]types.Field{}, window: window, explicit: explicit}
+	g.borders[0] = &expr.Column{Name: plan.WindowStart, K: types.Long}
+	g.borders[1] = &expr.Column{Name: plan.WindowEnd, K: types.Long}
+	return g
+}
+
+// key adds a key; the same key twice is one.
+func (g *grouping) key(e expr.Expr) {
+	if e.Kind() == types.Unknown {
+		e = expr.As(e, types.String)
+	}
+	s := e.String()
+	if _, there := g.keyAt[s]; !there {
+		g.keyAt[s] = len(g.keys)
+		g.keys = append(g.keys, e)
+	}
+}
+
+// aggColumn reads an aggregate behind the grouping. Positions are final once every key is known, which is before the
+// first aggregate.
+func (g *grouping) aggColumn(c agg.Call) expr.Expr {
+	s := c.String()
+	i, there := g.aggAt[s]
+	if !there {
+		i = len(g.aggs)
+		g.aggAt[s] = i
+		g.aggs = append(g.aggs, c)
+	}
+	return &expr.Column{Index: len(g.keys) + i, Name: s, K: c.K}
+}
+
+// finish sets the positions of the window's borders.
+func (g *grouping) finish() {
+	g.borders[0].Index = len(g.keys) + len(g.aggs)
+	g.borders[1].Index = len(g.keys) + len(g.aggs) + 1
+}
+
+// isAggregate reports whether the call is one of an aggregate, planned or not.
+func isAggregate(e syntax.Expr) bool {
+	c, ok := e.(*syntax.Call)
+	if !ok {
+		return false
+	}
+	if _, ok := agg.Lookup(c.Name.Name); ok {
+		return true
+	}
+	return laterAggregates[strings.ToUpper(c.Name.Name)]
+}
+
+// firstAggregate is the first aggregate call in an expression, nil when there is none.
+func firstAggregate(e syntax.Expr) *syntax.Call {
+	var found *syntax.Call
+	syntax.Walk(e, func(x syntax.Expr) bool {
+		if found == nil && isAggregate(x) {
+			found = x.(*syntax.Call)
+		}
+		return found == nil
+	})
+	return found
+}
+
+// groupKey matches an expression without aggregates against the keys.
+func (b *binder) groupKey(e syntax.Expr) (expr.Expr, bool) {
+	if _, literal := e.(*syntax.Literal); literal && len(b.group.keys) == 0 || firstAggregate(e) != nil {
+		return nil, false
+	}
+	mark := len(b.ds)
+	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: b.clause}
+	x, ok := inner.bind(e)
+	b.ds = b.ds[:mark]
+	if !ok {
+		return nil, false
+	}
+	if x.Kind() == types.Unknown {
+		x = expr.As(x, types.String)
+	}
+	i, there := b.group.keyAt[x.String()]
+	if !there {
+		return nil, false
+	}
+	return &expr.Column{Index: i, Name: x.String(), K: x.Kind()}, true
+}
+
+// windowColumn reads window_start or window_end of the own window, unless a relation has a column of that name.
+func (b *binder) windowColumn(c *syntax.ColumnRef) (expr.Expr, bool) {
+	if !b.group.window || c.Qualifier != nil {
+		return nil, false
+	}
+	for i, name := range []string{plan.WindowStart, plan.WindowEnd} {
+		if !strings.EqualFold(c.Name.Name, name) {
+			continue
+		}
+		for _, in := range b.scope.inputs {
+			if _, there := in.find(name); there {
+				return nil, false
+			}
+		}
+		return b.group.borders[i], true
+	}
+	return nil, false
+}
+
+// aggregate binds an aggregate call to a column of the grouped row.
+func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
+	if b.group == nil {
+		code, hint := CodeAggregateHere, "filter groups with HAVING"
+		if b.clause == aggregateArgument {
+			code, hint = CodeNestedAggregate, "aggregate in a table of its own, and aggregate that"
+		}
+		b.report(e, code, hint, "%s cannot stand in %s", strings.ToUpper(e.Name.Name), b.clause)
+		return nil, false
+	}
+	if e.Filter != nil {
+		b.later(e.Filter, "FILTER", "write the condition into the argument with IF")
+	}
+	if e.Over {
+		b.later(e.OverPos, "OVER", "")
+	}
+	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: aggregateArgument}
+	args, ok := inner.bindAll(e.Args)
+	a, found := agg.Lookup(e.Name.Name)
+	if !found {
+		b.laterAggregate(e)
+		return nil, false
+	}
+	if !ok || e.Filter != nil || e.Over {
+		return nil, false
+	}
+	c, err := a.Bind(args, e.Star, e.Distinct)
+	if err != nil {
+		b.bindError(e, nil, err)
+		return nil, false
+	}
+	if c.Arg != nil && c.Arg.Kind() == types.String && (a.Name == "SUM" || a.Name == "AVG") {
+		b.warn(e.Args[0], CodeTextInSum, "use -> instead of ->>, or convert it with TO_DOUBLE", "text contributes nothing to %s", a.Name)
+	}
+	return b.group.aggColumn(c), true
+}
+
+// aggregateArgument is the clause of a binder inside an aggregate.
+const aggregateArgument = "the argument of an aggregate"
+
+// laterAggregate checks what is documented of an aggregate that is not planned yet, and says so.
+func (b *binder) laterAggregate(e *syntax.Call) {
+	name := strings.ToUpper(e.Name.Name)
+	if e.Distinct {
+		b.report(e, agg.CodeDistinct, "remove DISTINCT from "+name, "DISTINCT exists on COUNT only")
+	}
+	want := 1
+	if name == "PERCENTILE_CONT" {
+		want = 2
+	}
+	if len(e.Args) != want || e.Star {
+		b.report(e, expr.CodeArgumentCount, "", "%s takes %d argument(s), found %d", name, want, len(e.Args))
+		return
+	}
+	b.later(e, "the aggregate "+name, "")
+}

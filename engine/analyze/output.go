@@ -1,0 +1,174 @@
+package analyze
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/engine/syntax"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// outputs is the bound select list.
+type outputs struct {
+	exprs  []expr.Expr
+	names  []string
+	fields types.Schema
+	// ok says that every item is bound.
+	ok         bool
+	having     expr.Expr
+	latestKeys []*expr.Column
+}
+
+// nameOf is the first output column that passes an input position on unchanged.
+func (o *outputs) nameOf(index int) (string, bool) {
+	for i, e := range o.exprs {
+		if c, ok := e.(*expr.Column); ok && c.Index == index {
+			return o.names[i], true
+		}
+	}
+	return "", false
+}
+
+// items binds the select list.
+func (q *selecting) items() {
+	q.out.ok = true
+	for i, it := range q.s.Items {
+		if it.Star {
+			q.star(it)
+			continue
+		}
+		b := q.binder("the select list")
+		if q.grouped {
+			b.group, b.item = q.group, it.Expr
+		} else if q.s.Latest != nil {
+			b.clause = "a query with LATEST BY"
+		}
+		e, ok := b.bind(it.Expr)
+		if !ok {
+			q.out.ok = false
+			continue
+		}
+		q.add(it, outputName(it, i), e, q.field(it.Expr))
+	}
+}
+
+// field is the declared shape of an item that is a plain column: the zero Field when it is not.
+func (q *selecting) field(e syntax.Expr) types.Field {
+	c, ok := e.(*syntax.ColumnRef)
+	if !ok {
+		return types.Field{}
+	}
+	mark := len(q.ds)
+	r, found := q.resolve(q.from.scope, c)
+	q.ds = q.ds[:mark]
+	if !found {
+		return types.Field{}
+	}
+	return r.field
+}
+
+// add appends an output column. An implicit name that is taken gets a number; an alias that is taken is an error.
+func (q *selecting) add(it *syntax.SelectItem, name string, e expr.Expr, declared types.Field) {
+	if _, taken := q.out.fields.Find(name); taken {
+		if it.Alias != nil {
+			q.report(it.Alias, CodeDuplicateColumn, "choose another alias", "two columns are called %q", name)
+			q.out.ok = false
+			return
+		}
+		again := name
+		for n := 2; taken; n++ {
+			again = name + "_" + strconv.Itoa(n)
+			_, taken = q.out.fields.Find(again)
+		}
+		q.warn(it, CodeDuplicateColumn, "give it an alias with AS", "two columns are called %q; this one becomes %q", name, again)
+		name = again
+	}
+	if e.Kind() == types.Unknown {
+		e = expr.As(e, types.String)
+	}
+	f := types.Field{Name: name, Kind: e.Kind()}
+	if declared.Name != "" && declared.Stored() == e.Kind() {
+		f.Kind, f.IsArray, f.Children = declared.Kind, declared.IsArray, declared.Children
+	}
+	if strings.EqualFold(name, types.TsColumn) && f.Stored() != types.Long && f.Stored() != types.Timestamp {
+		q.report(it, CodeReservedName, "choose another alias", "%q is the event time and has to be a Long, found %s", name, f.Kind)
+		q.out.ok = false
+	}
+	q.out.exprs = append(q.out.exprs, e)
+	q.out.names = append(q.out.names, name)
+	q.out.fields = append(q.out.fields, f)
+}
+
+// star adds every column of every relation, or of the one named.
+func (q *selecting) star(it *syntax.SelectItem) {
+	if q.grouped {
+		q.report(it, CodeStarWithGroup, "list the columns", "* cannot stand with GROUP BY, a window or aggregates")
+		q.out.ok = false
+		return
+	}
+	inputs := q.from.scope.inputs
+	found := it.Qualifier == nil
+	for _, in := range inputs {
+		if it.Qualifier != nil && in.alias != it.Qualifier.Name {
+			continue
+		}
+		found = true
+		if in.broken {
+			q.out.ok = false
+		}
+		for i, f := range in.columns {
+			name := f.Name
+			if len(inputs) > 1 && !in.unnest {
+				name = in.alias + "_" + f.Name
+			}
+			q.add(it, name, in.column(i).expr, f)
+		}
+	}
+	if !found {
+		q.out.ok = false
+		if !q.from.scope.broken() {
+			q.report(it.Qualifier, CodeUnknownAlias, didYouMean(it.Qualifier.Name, q.from.scope.aliases(), "in FROM"),
+				"nothing in FROM is called %q", it.Qualifier.Name)
+		}
+	}
+}
+
+// windowOutputs adds the borders of the window that the select list does not name itself.
+func (q *selecting) windowOutputs() {
+	if !q.grouped || !q.group.window {
+		return
+	}
+	for i, name := range []string{plan.WindowStart, plan.WindowEnd} {
+		if _, there := q.out.fields.Find(name); there {
+			continue
+		}
+		q.out.exprs = append(q.out.exprs, q.group.borders[i])
+		q.out.names = append(q.out.names, name)
+		q.out.fields = append(q.out.fields, types.Field{Name: name, Kind: types.Long})
+	}
+}
+
+// outputName is the name of an item: its alias; the column's name; count_star; the function's name; the last JSON
+// key; else its number.
+func outputName(it *syntax.SelectItem, i int) string {
+	if it.Alias != nil {
+		return it.Alias.Name
+	}
+	switch e := it.Expr.(type) {
+	case *syntax.ColumnRef:
+		return e.Name.Name
+	case *syntax.Call:
+		if e.Star {
+			return strings.ToLower(e.Name.Name) + "_star"
+		}
+		return strings.ToLower(e.Name.Name)
+	case *syntax.Access:
+		if l, ok := e.Key.(*syntax.Literal); ok && l.Kind == syntax.StringLiteral && l.Text != "" {
+			return l.Text
+		}
+	}
+	return fmt.Sprintf("col%d", i+1)
+}

@@ -1,0 +1,483 @@
+package analyze
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/engine/syntax"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// selecting is the work on one SELECT.
+type selecting struct {
+	*analyzer
+	s    *syntax.Select
+	from from
+	node plan.Node // nil once a problem makes a plan impossible
+	// grouped says that rows are groups from here on; group is set then.
+	grouped bool
+	group   *grouping
+	out     outputs
+}
+
+func (a *analyzer) selectQuery(s *syntax.Select, ctes *cteScope) *relation {
+	before := len(a.ds)
+	q := &selecting{analyzer: a, s: s, from: a.from(s, ctes)}
+	q.node = q.from.node
+	q.modeRules()
+	q.where()
+	q.grouping()
+	q.latestBy()
+	q.items()
+	q.having()
+	r := q.finish()
+	if syntax.HasErrors(a.ds[before:]) {
+		return nil
+	}
+	return r
+}
+
+func (q *selecting) binder(clause string) *binder {
+	return &binder{analyzer: q.analyzer, scope: q.from.scope, clause: clause}
+}
+
+// aggregateIn is the first aggregate of the select list and HAVING.
+func (q *selecting) aggregateIn() *syntax.Call {
+	for _, it := range q.s.Items {
+		if it.Expr != nil {
+			if c := firstAggregate(it.Expr); c != nil && !c.Over {
+				return c
+			}
+		}
+	}
+	if q.s.Having != nil {
+		return firstAggregate(q.s.Having.Expr)
+	}
+	return nil
+}
+
+// modeRules checks which clauses a table and a pipeline may have.
+func (q *selecting) modeRules() {
+	s, agg := q.s, q.aggregateIn()
+	switch q.mode {
+	case Table:
+		if s.Window != nil {
+			q.report(s.Window, CodeWindowNotAllowed, "remove WINDOW: a table keeps running totals; windows belong in a pipeline", "WINDOW is not allowed in a table")
+		}
+		if s.Emit != nil {
+			q.report(s.Emit, CodeEmitNotAllowed, "remove EMIT: a table gives out every change", "EMIT is not allowed in a table")
+		}
+	case Pipeline:
+		q.pipelineRules(agg)
+	}
+	if l := s.Latest; l != nil && (s.GroupBy != nil || agg != nil) {
+		what := "an aggregate"
+		if s.GroupBy != nil {
+			what = "GROUP BY"
+		}
+		q.report(l, CodeLatestBy, "aggregate in a second table over this one", "LATEST BY and %s exclude each other", what)
+	}
+}
+
+func (q *selecting) pipelineRules(agg *syntax.Call) {
+	s := q.s
+	const hint = "add WINDOW TUMBLING(SIZE 5 SECONDS), or make it a table"
+	if s.Latest != nil {
+		q.report(s.Latest, CodeLatestBy, "make it a table", "LATEST BY is not allowed in a pipeline")
+	}
+	if s.Window == nil {
+		if agg != nil {
+			q.report(agg, CodeWindowMissing, hint, "aggregates in a pipeline need a window")
+		}
+		if s.GroupBy != nil {
+			q.report(s.GroupBy, CodeWindowMissing, hint, "GROUP BY in a pipeline needs a window")
+		}
+		if s.Emit != nil {
+			q.report(s.Emit, CodeWindowMissing, "remove EMIT, or add a window", "EMIT in a pipeline needs a window")
+		}
+		if s.Distinct != nil {
+			q.report(s.Distinct, CodeWindowMissing, hint, "DISTINCT in a pipeline needs a window")
+		}
+		return
+	}
+	if s.Window.Kind != syntax.Tumbling {
+		q.later(s.Window, string(s.Window.Kind)+" windows", "write WINDOW TUMBLING(SIZE ...)")
+	} else if q.from.windowed {
+		q.later(s.Window, "a window over a windowed query", "")
+	}
+	for _, in := range q.from.scope.inputs {
+		if !in.hasTs && !in.broken && !in.unnest {
+			q.report(s.Window, CodeEventTime, "declare _ts as Long or Timestamp, or leave it out", "a window needs the event time of %q, and its column _ts is no time", in.alias)
+		}
+	}
+	if s.Emit != nil && s.Emit.Changes {
+		q.later(s.Emit, "EMIT CHANGES", "leave it out, or make it a table")
+	}
+	if s.Distinct != nil {
+		q.later(s.Distinct, "DISTINCT with a window", "group by the columns instead")
+	}
+}
+
+func (q *selecting) where() {
+	if q.s.Where == nil {
+		return
+	}
+	pred, ok := q.binder("WHERE").condition(q.s.Where.Expr)
+	if !ok {
+		q.node = nil
+		return
+	}
+	if q.s.Latest != nil && len(q.from.scope.inputs) == 1 {
+		// The retraction mark of a source removes its key whatever WHERE says of the row.
+		if in := q.from.scope.inputs[0]; in.retract >= 0 {
+			or, _ := expr.Lookup("OR")
+			pred, _ = or.Bind([]expr.Expr{pred, q.retractColumn(in)})
+		}
+	}
+	if q.node != nil {
+		q.node = &plan.Filter{In: q.node, Pred: pred}
+	}
+}
+
+func (q *selecting) retractColumn(in *input) expr.Expr {
+	return &expr.Column{Index: in.retract, Name: in.alias + "." + types.RetractColumn, K: types.Bool}
+}
+
+// grouping binds the keys when the SELECT is grouped.
+func (q *selecting) grouping() {
+	s := q.s
+	agg := q.aggregateIn()
+	if agg == nil && s.GroupBy == nil && s.Having == nil && s.Window == nil || s.Latest != nil {
+		return
+	}
+	q.grouped = true
+	q.group = newGrouping(s.Window != nil, s.GroupBy != nil)
+	if s.GroupBy == nil {
+		return
+	}
+	if s.GroupBy.All {
+		for _, it := range s.Items {
+			if it.Star {
+				q.report(s.GroupBy.AllPos, CodeStarWithGroup, "list the columns", "GROUP BY ALL cannot stand with *")
+			} else if firstAggregate(it.Expr) == nil {
+				q.bindKey(it.Expr)
+			}
+		}
+		return
+	}
+	for _, e := range s.GroupBy.Items {
+		q.bindKey(q.aliased(e))
+	}
+}
+
+// bindKey adds a grouping key.
+func (q *selecting) bindKey(e syntax.Expr) {
+	k, ok := q.binder("GROUP BY").bind(e)
+	if !ok {
+		q.node = nil
+		return
+	}
+	at := len(q.group.keys)
+	q.group.key(k)
+	if c, is := e.(*syntax.ColumnRef); is && len(q.group.keys) > at {
+		mark := len(q.ds)
+		if r, found := q.resolve(q.from.scope, c); found {
+			q.group.fields[at] = r.field
+		}
+		q.ds = q.ds[:mark]
+	}
+}
+
+// aliased replaces the alias of a select item by the item's expression, unless a column has the name.
+func (q *selecting) aliased(e syntax.Expr) syntax.Expr {
+	c, ok := e.(*syntax.ColumnRef)
+	if !ok || c.Qualifier != nil {
+		return e
+	}
+	for _, in := range q.from.scope.inputs {
+		if _, there := in.find(c.Name.Name); there || in.broken {
+			return e
+		}
+	}
+	for _, it := range q.s.Items {
+		if it.Alias != nil && strings.EqualFold(it.Alias.Name, c.Name.Name) && firstAggregate(it.Expr) == nil {
+			return it.Expr
+		}
+	}
+	return e
+}
+
+// latestBy keeps the newest row per key.
+func (q *selecting) latestBy() {
+	l := q.s.Latest
+	if l == nil {
+		return
+	}
+	var keys []int
+	ok := true
+	for _, e := range l.Cols {
+		c, is := e.(*syntax.ColumnRef)
+		if !is {
+			q.report(e, CodeLatestBy, "name columns of the relation", "LATEST BY takes columns, not expressions")
+			ok = false
+			continue
+		}
+		r, found := q.resolve(q.from.scope, c)
+		if !found {
+			ok = false
+			continue
+		}
+		col, is := r.expr.(*expr.Column)
+		if !is {
+			q.report(e, CodeLatestBy, "name a column that differs between rows", "%q is the same in every row", syntax.Format(e))
+			ok = false
+			continue
+		}
+		keys = append(keys, col.Index)
+		q.out.latestKeys = append(q.out.latestKeys, col)
+	}
+	inputs := q.from.scope.inputs
+	if len(inputs) != 1 {
+		if ok && len(inputs) > 1 {
+			q.later(l, "LATEST BY over several relations", "make a table of the join, and LATEST BY over that")
+		}
+		return
+	}
+	if !ok || q.node == nil {
+		q.node = nil
+		return
+	}
+	in := inputs[0]
+	node := q.node
+	ts, is := in.ts.(*expr.Column)
+	if !is {
+		// Rows without event time all have 0: the last one to come wins.
+		node, ts = q.withTs(node)
+	}
+	q.node = &plan.LatestBy{In: node, Keys: keys, Ts: ts.Index, Retract: in.retract}
+}
+
+// withTs adds a column that holds the event time 0.
+func (q *selecting) withTs(node plan.Node) (plan.Node, *expr.Column) {
+	s := node.Schema()
+	var exprs []expr.Expr
+	var names []string
+	for i, f := range s {
+		exprs = append(exprs, &expr.Column{Index: i, Name: f.Name, K: f.Kind})
+		names = append(names, f.Name)
+	}
+	exprs = append(exprs, &expr.Literal{V: types.LongOf(0)})
+	names = append(names, types.TsColumn)
+	return plan.NewProject(node, exprs, names), &expr.Column{Index: len(s), Name: types.TsColumn, K: types.Long}
+}
+
+// having filters groups. Its aggregates are known before the grouping node is made.
+func (q *selecting) having() {
+	h := q.s.Having
+	if h == nil {
+		return
+	}
+	if q.group == nil {
+		q.report(h, CodeGroupingWithoutKey, "write WHERE", "HAVING needs groups")
+		return
+	}
+	b := &binder{analyzer: q.analyzer, scope: q.from.scope, clause: "HAVING", group: q.group, item: h.Expr}
+	pred, ok := b.condition(h.Expr)
+	if !ok {
+		q.node = nil
+		return
+	}
+	q.out.having = pred
+}
+
+// finish puts the node together from below: grouping, HAVING, select list, DISTINCT.
+func (q *selecting) finish() *relation {
+	r := &relation{label: q.label(), windowed: q.from.windowed || q.s.Window != nil, summary: q.summary()}
+	if q.node == nil || !q.out.ok {
+		return nil
+	}
+	node := q.node
+	if q.grouped {
+		node = q.groupNode(node)
+		q.group.finish()
+	}
+	if q.out.having != nil {
+		node = &plan.Filter{In: node, Pred: q.out.having}
+	}
+	q.windowOutputs()
+	ts := q.eventTime()
+	exprs, names := q.out.exprs, q.out.names
+	if ts != nil && !(q.mode == Table && q.s.Distinct != nil) {
+		exprs = append(exprs[:len(exprs):len(exprs)], ts)
+		names = append(names[:len(names):len(names)], types.TsColumn)
+		r.hasTs = true
+	}
+	r.node = plan.NewProject(node, exprs, names)
+	r.fields = q.out.fields
+	if q.s.Distinct != nil {
+		if len(q.s.Distinct.On) > 0 {
+			q.later(q.s.Distinct, "DISTINCT ON", "LATEST BY keeps the newest row of a key")
+			return nil
+		}
+		r.node = distinct(r.node)
+	}
+	r.keyFields, r.wholeRow = q.keyFields()
+	return r
+}
+
+func (q *selecting) groupNode(node plan.Node) plan.Node {
+	g := q.group
+	if !g.window {
+		return plan.NewReduce(node, g.keys, g.aggs)
+	}
+	// The event time may come from several columns or have another kind; the window wants one Long column.
+	ts, is := q.inputTs().(*expr.Column)
+	if !is || ts.K != types.Long {
+		var at *expr.Column
+		node, at = q.appendTs(node)
+		ts = at
+	}
+	return plan.NewWindow(node, ts.Index, q.s.Window.Size.Millis(), g.keys, g.aggs)
+}
+
+// appendTs adds the computed event time of the input rows as a column.
+func (q *selecting) appendTs(node plan.Node) (plan.Node, *expr.Column) {
+	s := node.Schema()
+	var exprs []expr.Expr
+	var names []string
+	for i, f := range s {
+		exprs = append(exprs, &expr.Column{Index: i, Name: f.Name, K: f.Kind})
+		names = append(names, f.Name)
+	}
+	exprs = append(exprs, expr.As(q.inputTs(), types.Long))
+	names = append(names, types.TsColumn)
+	return plan.NewProject(node, exprs, names), &expr.Column{Index: len(s), Name: types.TsColumn, K: types.Long}
+}
+
+// inputTs is the event time of a row of FROM: the later one of its parts.
+func (q *selecting) inputTs() expr.Expr {
+	var out expr.Expr
+	for _, in := range q.from.scope.inputs {
+		if !in.hasTs {
+			continue
+		}
+		if out == nil {
+			out = in.ts
+			continue
+		}
+		ge, _ := expr.Lookup(">=")
+		cond, err := ge.Bind([]expr.Expr{out, in.ts})
+		if err != nil {
+			return out
+		}
+		later, err := expr.BindCase([]expr.When{{Cond: cond, Then: expr.As(out, types.Long)}}, expr.As(in.ts, types.Long))
+		if err != nil {
+			return out
+		}
+		out = later
+	}
+	if out == nil {
+		return &expr.Literal{V: types.LongOf(0)}
+	}
+	return out
+}
+
+// eventTime is the hidden event time of the output, nil when rows have none.
+func (q *selecting) eventTime() expr.Expr {
+	switch {
+	case q.grouped && q.group.window:
+		return &expr.Column{Index: q.group.borders[1].Index + 1, Name: types.TsColumn, K: types.Long}
+	case q.grouped:
+		return nil
+	}
+	for _, in := range q.from.scope.inputs {
+		if in.hasTs {
+			return expr.As(q.inputTs(), types.Long)
+		}
+	}
+	if q.mode == Pipeline {
+		return &expr.Literal{V: types.LongOf(0)}
+	}
+	return nil
+}
+
+// label is what _source reads of the output: the labels of the inputs.
+func (q *selecting) label() string {
+	var labels []string
+	for _, in := range q.from.scope.inputs {
+		if in.label != "" && (len(labels) == 0 || labels[len(labels)-1] != in.label) {
+			labels = append(labels, in.label)
+		}
+	}
+	return strings.Join(labels, ",")
+}
+
+// distinct keeps each row once.
+func distinct(node plan.Node) plan.Node {
+	s := node.Schema()
+	keys := make([]expr.Expr, len(s))
+	for i, f := range s {
+		keys[i] = &expr.Column{Index: i, Name: f.Name, K: f.Kind}
+	}
+	return plan.NewReduce(node, keys, nil)
+}
+
+// keyFields matches the keys of GROUP BY or LATEST BY to output columns.
+func (q *selecting) keyFields() (names []string, whole bool) {
+	switch {
+	case q.s.Distinct != nil || q.mode == Pipeline:
+		return nil, true
+	case q.s.Latest != nil:
+		for _, k := range q.out.latestKeys {
+			name, ok := q.out.nameOf(k.Index)
+			if !ok {
+				return nil, true
+			}
+			names = append(names, name)
+		}
+		return names, false
+	case q.grouped:
+		names = []string{}
+		for i := range q.group.keys {
+			name, ok := q.out.nameOf(i)
+			if !ok {
+				return nil, true
+			}
+			names = append(names, name)
+		}
+		return names, false
+	}
+	return nil, true
+}
+
+func (q *selecting) summary() string {
+	var b strings.Builder
+	b.WriteString(q.from.summary)
+	if q.s.Where != nil {
+		b.WriteString(" WHERE")
+	}
+	if w := q.s.Window; w != nil {
+		b.WriteString(" " + string(w.Kind) + "(" + plan.FormatMillis(w.Size.Millis()) + ")")
+	}
+	if q.grouped && len(q.group.keys) > 0 {
+		keys := make([]string, len(q.group.keys))
+		for i, k := range q.group.keys {
+			keys[i] = k.String()
+			if _, is := k.(*expr.Column); is {
+				keys[i] = strings.Replace(keys[i], ".", "_", 1)
+			}
+		}
+		b.WriteString(" GROUP BY " + strings.Join(keys, ", "))
+	}
+	if l := q.s.Latest; l != nil {
+		cols := make([]string, len(l.Cols))
+		for i, c := range l.Cols {
+			cols[i] = syntax.Format(c)
+		}
+		b.WriteString(" LATEST BY " + strings.Join(cols, ", "))
+	}
+	b.WriteString(" SELECT " + strconv.Itoa(len(q.out.exprs)))
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/streamsforge/streamsforge/engine/agg"
+	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// Reduce groups rows by Keys and folds each group into one row: the keys, then the aggregates. A group exists while
+// at least one of its rows is counted; NULL keys are one group. Without keys there is at most one row.
+type Reduce struct {
+	In   Node
+	Keys []expr.Expr
+	Aggs []agg.Call
+
+	schema types.Schema
+}
+
+var _ Node = (*Reduce)(nil)
+
+// NewReduce groups in by keys.
+func NewReduce(in Node, keys []expr.Expr, aggs []agg.Call) *Reduce {
+	return &Reduce{In: in, Keys: keys, Aggs: aggs, schema: groupSchema(keys, aggs)}
+}
+
+// groupSchema names the columns of a grouped row by the text of what they compute.
+func groupSchema(keys []expr.Expr, aggs []agg.Call) types.Schema {
+	s := make(types.Schema, 0, len(keys)+len(aggs)+3)
+	for _, k := range keys {
+		s = append(s, types.Field{Name: k.String(), Kind: storedKind(k.Kind())})
+	}
+	for _, a := range aggs {
+		s = append(s, types.Field{Name: a.String(), Kind: storedKind(a.K)})
+	}
+	return s
+}
+
+// Schema is the keys, then the aggregates.
+func (n *Reduce) Schema() types.Schema { return n.schema }
+
+// Children is the input.
+func (n *Reduce) Children() []Node { return []Node{n.In} }
+
+// AppendOnly is false: a group's row changes as rows arrive.
+func (n *Reduce) AppendOnly() bool { return false }
+
+// Key is the grouping columns.
+func (n *Reduce) Key() []int { return firstN(len(n.Keys)) }
+
+// Changelog is Upsert by the grouping columns.
+func (n *Reduce) Changelog() Changelog { return changelog(n) }
+
+// Name of the operator.
+func (n *Reduce) Name() string { return "Reduce" }
+
+// Detail lists keys and aggregates.
+func (n *Reduce) Detail() string { return groupDetail(n.Keys, n.Aggs) }
+
+func (n *Reduce) withChildren(c []Node) Node { return NewReduce(c[0], n.Keys, n.Aggs) }
+
+// Window groups rows by Keys and the tumbling window their event time falls into, and emits one row per group when
+// the watermark passes the window's end: the keys, the aggregates, window_start, window_end and _ts (the end).
+type Window struct {
+	In Node
+	// Ts is the position of the event time in the input.
+	Ts     int
+	SizeMs int64
+	Keys   []expr.Expr
+	Aggs   []agg.Call
+
+	schema types.Schema
+}
+
+var _ Node = (*Window)(nil)
+
+// Names of the columns that a window adds.
+const (
+	WindowStart = "window_start"
+	WindowEnd   = "window_end"
+)
+
+// NewWindow groups in by keys and tumbling windows of size milliseconds over column ts.
+func NewWindow(in Node, ts int, size int64, keys []expr.Expr, aggs []agg.Call) *Window {
+	s := append(groupSchema(keys, aggs),
+		types.Field{Name: WindowStart, Kind: types.Long},
+		types.Field{Name: WindowEnd, Kind: types.Long},
+		types.Field{Name: types.TsColumn, Kind: types.Long})
+	return &Window{In: in, Ts: ts, SizeMs: size, Keys: keys, Aggs: aggs, schema: s}
+}
+
+// Schema is the keys, the aggregates and the window's borders.
+func (n *Window) Schema() types.Schema { return n.schema }
+
+// Children is the input.
+func (n *Window) Children() []Node { return []Node{n.In} }
+
+// AppendOnly is true: a closed window is final.
+func (n *Window) AppendOnly() bool { return true }
+
+// Key is the grouping columns and the window.
+func (n *Window) Key() []int {
+	return append(firstN(len(n.Keys)), len(n.Keys)+len(n.Aggs))
+}
+
+// Changelog is Append.
+func (n *Window) Changelog() Changelog { return changelog(n) }
+
+// Name of the operator.
+func (n *Window) Name() string { return "Window" }
+
+// Detail is the window, keys and aggregates.
+func (n *Window) Detail() string {
+	return "TUMBLING(" + FormatMillis(n.SizeMs) + ") " + groupDetail(n.Keys, n.Aggs)
+}
+
+func (n *Window) withChildren(c []Node) Node { return NewWindow(c[0], n.Ts, n.SizeMs, n.Keys, n.Aggs) }
+
+// LatestBy keeps, for each value of the columns Keys, the newest whole row by column Ts: an equal time replaces, an
+// older one is ignored. A retraction removes the key only when its row equals the retained one, and nothing older
+// comes back. A row whose column Retract is TRUE removes the key and is not kept.
+type LatestBy struct {
+	In   Node
+	Keys []int
+	Ts   int
+	// Retract is the position of the retraction mark, -1 when there is none.
+	Retract int
+}
+
+var _ Node = (*LatestBy)(nil)
+
+// Schema is the input's.
+func (n *LatestBy) Schema() types.Schema { return n.In.Schema() }
+
+// Children is the input.
+func (n *LatestBy) Children() []Node { return []Node{n.In} }
+
+// AppendOnly is false: a newer row supersedes.
+func (n *LatestBy) AppendOnly() bool { return false }
+
+// Key is the named columns.
+func (n *LatestBy) Key() []int { return n.Keys }
+
+// Changelog is Upsert by the key.
+func (n *LatestBy) Changelog() Changelog { return changelog(n) }
+
+// Name of the operator.
+func (n *LatestBy) Name() string { return "LatestBy" }
+
+// Detail lists the key columns.
+func (n *LatestBy) Detail() string {
+	s := n.In.Schema()
+	names := make([]string, len(n.Keys))
+	for i, k := range n.Keys {
+		names[i] = s[k].Name
+	}
+	return "key=[" + strings.Join(names, ", ") + "]"
+}
+
+func (n *LatestBy) withChildren(c []Node) Node {
+	return &LatestBy{In: c[0], Keys: n.Keys, Ts: n.Ts, Retract: n.Retract}
+}
+
+func firstN(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func groupDetail(keys []expr.Expr, aggs []agg.Call) string {
+	var b strings.Builder
+	b.WriteString("keys=[")
+	for i, k := range keys {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(k.String())
+	}
+	b.WriteString("] aggs=[")
+	for i, a := range aggs {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(a.String())
+	}
+	b.WriteByte(']')
+	return b.String()
+}
