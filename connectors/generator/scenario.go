@@ -276,12 +276,13 @@ func (w *walk) step(dst []Row, runID string, nowMs int64) ([]Row, error) {
 		}
 		for i, x := range w.spec.Instruments {
 			f := factors[w.groups[i]]
-			shock := common*f + own*w.draw(r)
+			// The conversions keep every product rounded: no processor may fuse it with the sum.
+			shock := float64(common*f) + float64(own*w.draw(r))
 			v := &w.values[p*len(w.spec.Instruments)+i]
 			if w.kind == "lognormal" {
-				*v *= math.Exp(x.Vol*shock - x.Vol*x.Vol/2)
+				*v *= math.Exp(float64(x.Vol*shock) - float64(x.Vol*x.Vol/2))
 			} else {
-				*v += x.Vol * shock
+				*v += float64(x.Vol * shock)
 			}
 			if math.IsInf(*v, 0) || math.IsNaN(*v) {
 				return nil, connectors.Invalid([]string{fmt.Sprintf(
