@@ -19,7 +19,7 @@ const server = process.env.SF_URL ?? "http://127.0.0.1:5199";
 export default defineConfig({
   plugins: [react(), tailwindcss(), keepPlaceholder()],
   resolve: { alias: { "@": new URL("./src", import.meta.url).pathname } },
-  build: { target: "es2023", sourcemap: false, assetsInlineLimit: 0 },
+  build: { target: "es2023", sourcemap: false, assetsInlineLimit: 0, chunkSizeWarningLimit: 700 },
   server: {
     port: 5173,
     strictPort: true,

@@ -35,19 +35,18 @@ export function Sparkline({ values, className, color = "var(--primary)", label }
           <stop offset="1" stopColor={color} stopOpacity="0" />
         </linearGradient>
       </defs>
-      {first && points.length > 1 ? (
+      <path
+        d={`M0 ${height - 1.5}H${width}`}
+        stroke="var(--border)"
+        strokeWidth="1"
+        strokeDasharray="2 3"
+        vectorEffect="non-scaling-stroke"
+      />
+      {first && points.length > 1 && (
         <>
-          <path d={`${line}L${width} ${height}L${first[0].toFixed(2)} ${height}Z`} fill={`url(#${id})`} />
+          <path d={`${line}L${width} ${height - 1.5}L${first[0].toFixed(2)} ${height - 1.5}Z`} fill={`url(#${id})`} />
           <path d={line} fill="none" stroke={color} strokeWidth="1.5" strokeLinejoin="round" vectorEffect="non-scaling-stroke" />
         </>
-      ) : (
-        <path
-          d={`M0 ${height - 1.5}H${width}`}
-          stroke="var(--border)"
-          strokeWidth="1"
-          strokeDasharray="3 4"
-          vectorEffect="non-scaling-stroke"
-        />
       )}
     </svg>
   );

@@ -152,10 +152,10 @@ export function LoginPage() {
 /** The other half of the page: what this is, in three lines, over a quiet picture of streams. */
 function Poster() {
   return (
-    <aside className="relative hidden flex-col justify-between overflow-hidden border-r bg-sidebar p-12 lg:flex">
+    <aside className="relative hidden flex-col gap-[9vh] overflow-hidden border-r bg-sidebar p-12 lg:flex">
       <svg
         aria-hidden
-        className="absolute inset-x-0 bottom-0 h-[70%] w-full"
+        className="absolute inset-x-0 bottom-0 h-[52%] w-full"
         viewBox="0 0 800 600"
         preserveAspectRatio="none"
         fill="none"

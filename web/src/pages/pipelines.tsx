@@ -108,7 +108,7 @@ function PipelineCard({ pipeline, rate: r }: { pipeline: Pipeline; rate: Pipelin
             {pipeline.status === "Running" ? "The first result appears when a window closes." : "Not running."}
           </p>
         ) : (
-          <table className="w-full text-xs" aria-label={`Latest results of ${pipeline.name}`}>
+          <table className="mb-2 w-full text-xs" aria-label={`Latest results of ${pipeline.name}`}>
             <thead>
               <tr className="text-left text-muted-foreground">
                 {columns.map((c) => (
@@ -122,7 +122,7 @@ function PipelineCard({ pipeline, rate: r }: { pipeline: Pipeline; rate: Pipelin
               {newest.slice(0, 3).map((e) => (
                 <tr key={e.seq}>
                   {columns.map((c) => (
-                    <td key={c.name} className="max-w-48 truncate px-5 py-1 whitespace-nowrap last:pb-3">
+                    <td key={c.name} className="max-w-48 truncate px-5 py-1 whitespace-nowrap">
                       {cell(e.row[c.name], shownKind(c.name, c.type))}
                     </td>
                   ))}
