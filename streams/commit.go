@@ -186,7 +186,7 @@ func (j *Journal) resolve(ctx context.Context, c *Commit, cause error) error {
 		} else if cause = j.resend(ctx, c); cause == nil {
 			return nil
 		}
-		if err := j.sleep(ctx, pause); err != nil {
+		if err := j.st.s.pause(ctx, pause); err != nil {
 			return err
 		}
 	}
@@ -254,13 +254,14 @@ func (j *Journal) resend(ctx context.Context, c *Commit) error {
 	}
 }
 
-func (j *Journal) sleep(ctx context.Context, d time.Duration) error {
+// pause waits between two attempts.
+func (s *Server) pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return nil
-	case <-j.st.s.quit:
+	case <-s.quit:
 		return ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
@@ -278,6 +279,9 @@ func unknown(err error) bool {
 			return true
 		}
 		return false
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return true
 	}
 	return !fatal(err) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrMaxPayload)
 }

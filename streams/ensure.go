@@ -75,6 +75,16 @@ func (s *Server) EnsureQuarantine(ctx context.Context, env, source string, l Lim
 	return s.ensure(ctx, c)
 }
 
+// EnsureIngest creates the work queue of a source's buffered push: rows that were accepted but not yet published. Its
+// owner bounds it, and purges what it has published.
+func (s *Server) EnsureIngest(ctx context.Context, env, source string) (*Stream, error) {
+	c := limited("ingest", IngestStream(env, source), IngestSubject(env, source), Limits{})
+	c.Retention = jetstream.WorkQueuePolicy
+	c.Duplicates = dedupWindow
+	c.DenyDelete = false
+	return s.ensure(ctx, c)
+}
+
 // EnsureEpochs creates the clock of an environment. See [OpenEpochs] for its writer.
 func (s *Server) EnsureEpochs(ctx context.Context, env string) (*Stream, error) {
 	return s.ensure(ctx, journal("epochs", EpochsStream(env), EpochsSubject(env), Limits{MaxBytes: epochsMaxBytes}))

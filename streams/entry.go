@@ -47,11 +47,32 @@ type Entry struct {
 	Watermark  int64      // event time in ms; 0 when the entity has none
 	Term       uint64     // fencing number of the owner; set by Append
 	Generation uint64     // of a side build
-	RowSeq     uint64     // number of the first row (Sf-Seq); 0 when rows are not numbered
+	SeqNo      uint64     // number of the first row (Sf-Seq); 0 when rows are not numbered
+	// Prev is the newest epoch before this one up to which the output did not change, so that a dependent knows where it
+	// may stop; 0 when it is not said.
+	Prev uint64
+	// Plan is the fingerprint of the query that made the entry: at most 64 printable characters.
+	Plan string
 	// ContentType of the data; empty means none is written.
 	ContentType string
 	Data        []byte
 }
+
+// check refuses what a header cannot carry unchanged.
+func (e *Entry) check() error {
+	for _, text := range []string{e.Plan, e.ContentType} {
+		if len(text) > 64 || strings.TrimSpace(text) != text || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return fmt.Errorf("%q does not fit into a header", text)
+		}
+	}
+	if n := len(formatInputs(e.Inputs)); n > maxInputs {
+		return fmt.Errorf("%d inputs: %w", len(e.Inputs), ErrTooLarge)
+	}
+	return nil
+}
+
+// maxInputs bounds the text of the input positions: the server stores 64 KiB of headers.
+const maxInputs = 48 << 10
 
 // Stored is an entry as it was read.
 type Stored struct {
@@ -73,6 +94,8 @@ const (
 	HeaderKind       = "Sf-Kind"
 	HeaderGeneration = "Sf-Generation"
 	HeaderSeq        = "Sf-Seq"
+	HeaderPrev       = "Sf-Prev"
+	HeaderPlan       = "Sf-Plan"
 	HeaderPart       = "Sf-Part"
 	HeaderBase       = "Sf-Base"
 	HeaderCommit     = "Sf-Commit"
@@ -113,13 +136,16 @@ func (p *part) header() nats.Header {
 	for _, f := range []struct {
 		key string
 		v   uint64
-	}{{HeaderGeneration, p.Generation}, {HeaderSeq, p.RowSeq}, {HeaderBase, p.base}, {HeaderCommit, p.commit}} {
+	}{{HeaderGeneration, p.Generation}, {HeaderSeq, p.SeqNo}, {HeaderPrev, p.Prev}, {HeaderBase, p.base}, {HeaderCommit, p.commit}} {
 		if f.v != 0 {
 			set(f.key, strconv.FormatUint(f.v, 10))
 		}
 	}
 	if p.n != 1 || p.of != 1 {
 		set(HeaderPart, strconv.Itoa(p.n)+"/"+strconv.Itoa(p.of))
+	}
+	if p.Plan != "" {
+		set(HeaderPlan, p.Plan)
 	}
 	if p.ContentType != "" {
 		set(headerContentType, p.ContentType)
@@ -132,7 +158,7 @@ func (p *part) header() nats.Header {
 func sum(h nats.Header, data []byte) string {
 	var c uint32
 	for _, k := range [...]string{
-		HeaderEpoch, HeaderInputs, HeaderWatermark, HeaderTerm, HeaderKind, HeaderGeneration, HeaderSeq, HeaderPart,
+		HeaderEpoch, HeaderInputs, HeaderWatermark, HeaderTerm, HeaderKind, HeaderGeneration, HeaderSeq, HeaderPrev, HeaderPlan, HeaderPart,
 		HeaderBase, HeaderCommit, HeaderWriter, headerContentType,
 	} {
 		if v, ok := h[k]; ok && len(v) > 0 {
@@ -157,11 +183,11 @@ func parsePart(m Msg) (p part, err error) {
 		return foreign("its checksum is %q, its content says %q", got, want)
 	}
 	p = part{n: 1, of: 1, writer: m.Header.Get(HeaderWriter)}
-	p.Data, p.ContentType = m.Data, m.Header.Get(headerContentType)
+	p.Data, p.ContentType, p.Plan = m.Data, m.Header.Get(headerContentType), m.Header.Get(HeaderPlan)
 	for _, f := range []struct {
 		key string
 		v   *uint64
-	}{{HeaderEpoch, &p.Epoch}, {HeaderTerm, &p.Term}, {HeaderGeneration, &p.Generation}, {HeaderSeq, &p.RowSeq}, {HeaderBase, &p.base}, {HeaderCommit, &p.commit}} {
+	}{{HeaderEpoch, &p.Epoch}, {HeaderTerm, &p.Term}, {HeaderGeneration, &p.Generation}, {HeaderSeq, &p.SeqNo}, {HeaderPrev, &p.Prev}, {HeaderBase, &p.base}, {HeaderCommit, &p.commit}} {
 		if text := m.Header.Get(f.key); text != "" {
 			if *f.v, err = strconv.ParseUint(text, 10, 64); err != nil {
 				return foreign("%s: %v", f.key, err)

@@ -44,14 +44,16 @@ type sender interface {
 	batch(ctx context.Context, msgs []*nats.Msg, expect uint64) (last uint64, err error)
 }
 
-// OpenJournal reads the tail of a stream and becomes its writer under a term. A tail of a later term is ErrFenced:
-// the caller is not the owner any more.
+// OpenJournal reads the tail of a stream and becomes its writer under a term; 0 means the term after the last one. A
+// tail of a later term is ErrFenced: the caller is not the owner any more. The first append fences every older writer.
 func OpenJournal(ctx context.Context, st *Stream, term uint64) (*Journal, error) {
 	j := &Journal{st: st, term: term, writer: nuid.Next(), send: jsSender{st.s}}
 	if err := j.load(ctx); err != nil {
 		return nil, fmt.Errorf("open journal %s: %w", st.name, err)
 	}
-	if j.tail.Term > term {
+	if term == 0 {
+		j.term = j.tail.Term + 1
+	} else if j.tail.Term > term {
 		return nil, fmt.Errorf("open journal %s under term %d: its tail is of term %d: %w", st.name, term, j.tail.Term, ErrFenced)
 	}
 	return j, nil
@@ -162,6 +164,9 @@ func (j *Journal) AppendAsync(ctx context.Context, e Entry) (*Commit, error) {
 	defer j.mu.Unlock()
 	if err := j.room(ctx, len(e.Data)); err != nil {
 		return nil, err
+	}
+	if err := e.check(); err != nil {
+		return nil, fmt.Errorf("append to journal %s: %w", j.st.name, err)
 	}
 	datas, err := split(e.Data, j.st.s.opts.MaxPayload)
 	if err != nil {

@@ -12,29 +12,41 @@ import (
 // below a NULL stands any value.
 
 func appendBlock(dst []byte, b *zset.Batch) []byte {
+	minWidth := 0
+	if cells(b.N, len(b.Cols)) > freeCells {
+		minWidth = 1
+	}
 	if b.Weight == nil {
 		dst = append(dst, 0)
 	} else {
-		dst = appendInts(append(dst, 1), b.Weight[:b.N])
+		dst = appendInts(append(dst, 1), b.Weight[:b.N], minWidth)
 	}
 	for c := range b.Cols {
 		col := &b.Cols[c]
 		dst = appendValidity(dst, col, b.N)
 		switch {
 		case col.Kind.IsText() && col.Dict != nil:
-			dst = appendCoded(dst, col, b.N)
+			dst = appendCoded(dst, col, b.N, minWidth)
 		case col.Kind.IsText():
-			dst = appendTexts(dst, col, b.N)
+			dst = appendTexts(dst, col, b.N, minWidth)
 		case col.Kind == types.Double:
-			dst = appendDoubles(dst, col.F64[:b.N])
+			dst = appendDoubles(dst, col.F64[:b.N], minWidth)
 		case col.Kind == types.Bool:
 			dst = appendBools(dst, col.I64[:b.N])
 		default:
-			dst = appendInts(dst, col.I64[:b.N])
+			dst = appendInts(dst, col.I64[:b.N], minWidth)
 		}
 	}
 	return dst
 }
+
+// freeCells is the number of cells up to which a batch may be any number of times smaller than what it stands for
+// (a column of one value has no bytes a row). Above it a cell has at least a bit, so that the memory a decoder
+// needs is bounded by the bytes it was given.
+const freeCells = 1 << 22
+
+// cells counts the cells of a batch, its weights included.
+func cells(rows, columns int) int { return rows * (columns + 1) }
 
 func appendValidity(dst []byte, col *zset.Column, n int) []byte {
 	if col.Valid == nil {
@@ -51,6 +63,10 @@ func appendValidity(dst []byte, col *zset.Column, n int) []byte {
 func (r *reader) block(kinds []types.Kind, n int) *zset.Batch {
 	if n < blockFrom {
 		r.bad("it has fewer rows than a block has")
+		return nil
+	}
+	if n := cells(n, len(kinds)); n > freeCells && n > 16*len(r.p) {
+		r.bad("it says that it has more rows than its bytes can hold")
 		return nil
 	}
 	b := &zset.Batch{N: n, Cols: make([]zset.Column, len(kinds))}

@@ -11,12 +11,14 @@ import (
 // Integers are a frame of reference: the width of an offset in bytes (0, 1, 2, 4 or 8), the smallest value
 // (varint), and for each value its offset from it. Width 0 means that all values are the smallest.
 
-func appendInts(dst []byte, v []int64) []byte {
+// minWidth is 1 in very large batches, see freeCells.
+
+func appendInts(dst []byte, v []int64, minWidth int) []byte {
 	lo, hi := v[0], v[0]
 	for _, x := range v {
 		lo, hi = min(lo, x), max(hi, x)
 	}
-	width := widthOf(uint64(hi) - uint64(lo))
+	width := max(minWidth, widthOf(uint64(hi)-uint64(lo)))
 	dst = binary.AppendVarint(append(dst, byte(width)), lo)
 	at := len(dst)
 	dst = slices.Grow(dst, width*len(v))[:at+width*len(v)]
@@ -127,12 +129,12 @@ const (
 	doublesHundred = 2
 )
 
-func appendDoubles(dst []byte, v []float64) []byte {
+func appendDoubles(dst []byte, v []float64, minWidth int) []byte {
 	for mark, scale := range [...]float64{doublesWhole: 1, doublesHundred: 100} {
 		if mark == doublesRaw || !scales(v[len(v)/2], scale) {
 			continue
 		}
-		if out, ok := appendScaled(append(dst, byte(mark)), v, scale); ok {
+		if out, ok := appendScaled(append(dst, byte(mark)), v, scale, minWidth); ok {
 			return out
 		}
 	}
@@ -149,7 +151,7 @@ func scales(f, scale float64) bool {
 	return x/scale == f && x < 1<<52 && x > -1<<52 && !(x == 0 && math.Signbit(f))
 }
 
-func appendScaled(dst []byte, v []float64, scale float64) ([]byte, bool) {
+func appendScaled(dst []byte, v []float64, scale float64, minWidth int) ([]byte, bool) {
 	ints := make([]int64, len(v))
 	for i, f := range v {
 		if !scales(f, scale) {
@@ -157,7 +159,7 @@ func appendScaled(dst []byte, v []float64, scale float64) ([]byte, bool) {
 		}
 		ints[i] = int64(math.RoundToEven(f * scale))
 	}
-	return appendInts(dst, ints), true
+	return appendInts(dst, ints, minWidth), true
 }
 
 func (r *reader) doubles(n int) []float64 {

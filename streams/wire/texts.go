@@ -19,22 +19,22 @@ const (
 // maxTextBytes is what the 32-bit offsets of a column can address.
 const maxTextBytes = math.MaxUint32
 
-func appendTexts(dst []byte, col *zset.Column, n int) []byte {
+func appendTexts(dst []byte, col *zset.Column, n, minWidth int) []byte {
 	dst = append(dst, textsPlain)
-	dst = appendLengths(dst, col.Offs[:n+1])
+	dst = appendLengths(dst, col.Offs[:n+1], minWidth)
 	return append(dst, col.Bytes[col.Offs[0]:col.Offs[n]]...)
 }
 
-func appendLengths(dst []byte, offs []uint32) []byte {
+func appendLengths(dst []byte, offs []uint32, minWidth int) []byte {
 	lens := make([]int64, len(offs)-1)
 	for i := range lens {
 		lens[i] = int64(offs[i+1] - offs[i])
 	}
-	return appendInts(dst, lens)
+	return appendInts(dst, lens, minWidth)
 }
 
 // appendCoded writes the entries that are used, in order of first use, so that a block stands for itself.
-func appendCoded(dst []byte, col *zset.Column, n int) []byte {
+func appendCoded(dst []byte, col *zset.Column, n, minWidth int) []byte {
 	remap := make([]uint32, col.Dict.Len()) // new code + 1
 	codes := make([]int64, n)
 	offs := make([]uint32, 1, 64)
@@ -48,8 +48,8 @@ func appendCoded(dst []byte, col *zset.Column, n int) []byte {
 		codes[i] = int64(remap[code] - 1)
 	}
 	dst = binary.AppendUvarint(append(dst, textsDict), uint64(len(offs)-1))
-	dst = appendLengths(dst, offs)
-	return appendInts(append(dst, text...), codes)
+	dst = appendLengths(dst, offs, 0)
+	return appendInts(append(dst, text...), codes, minWidth)
 }
 
 func (r *reader) texts(col *zset.Column, n int) {
