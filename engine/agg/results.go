@@ -162,3 +162,6 @@ func Column(c int, lists [2]*Results, picks []Pick) zset.Column {
 	}
 	return out
 }
+
+// Width returns the number of columns.
+func (r *Results) Width() int { return len(r.cols) }

@@ -161,7 +161,7 @@ func numberHits(op compareOp, a, b types.Kind, lit *Literal) func(a, b *zset.Col
 			}
 		}
 		return func(a, b *zset.Column, sel, out []int32, n int) []int32 {
-			return hitsWhere(sel, out, n, func(i int32) bool { return op.holds(-CompareLongDouble(b.I64[i], a.F64[i])) })
+			return hitsWhere(sel, out, n, func(i int32) bool { return op.holds(-types.CompareLongDouble(b.I64[i], a.F64[i])) })
 		}
 	default:
 		if lit != nil {
@@ -170,7 +170,7 @@ func numberHits(op compareOp, a, b types.Kind, lit *Literal) func(a, b *zset.Col
 			}
 		}
 		return func(a, b *zset.Column, sel, out []int32, n int) []int32 {
-			return hitsWhere(sel, out, n, func(i int32) bool { return op.holds(CompareLongDouble(a.I64[i], b.F64[i])) })
+			return hitsWhere(sel, out, n, func(i int32) bool { return op.holds(types.CompareLongDouble(a.I64[i], b.F64[i])) })
 		}
 	}
 }
@@ -193,30 +193,6 @@ func hitsLong(op compareOp, lit *Literal) func(a, b *zset.Column, sel, out []int
 }
 
 func exactLong(i int64, f float64) bool { return f >= -1<<63 && f < 1<<63 && int64(f) == i }
-
-// CompareLongDouble orders a Long and a Double by their exact values: -1, 0 or 1.
-func CompareLongDouble(i int64, f float64) int {
-	switch {
-	case f >= 1<<63:
-		return -1
-	case f < -1<<63:
-		return 1
-	}
-	t := int64(f)
-	switch {
-	case i < t:
-		return -1
-	case i > t:
-		return 1
-	}
-	switch rest := f - float64(t); {
-	case rest > 0:
-		return -1
-	case rest < 0:
-		return 1
-	}
-	return 0
-}
 
 func b2i(b bool) int {
 	if b {

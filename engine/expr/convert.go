@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/streamsforge/streamsforge/engine/types"
@@ -82,7 +81,9 @@ func buildToBool(c *compiler, x Expr) node {
 func buildToText(c *compiler, x Expr) node {
 	switch x.Kind() {
 	case types.Json:
-		return &relabel{a: c.node(x), kind: types.String}
+		return &toText{a: c.node(x), append: func(dst []byte, c *zset.Column, i int32) ([]byte, bool) {
+			return types.AppendJsonText(dst, c.Text(int(i)))
+		}}
 	case types.Double:
 		return &toText{a: c.node(x), append: func(dst []byte, c *zset.Column, i int32) ([]byte, bool) {
 			return types.AppendDouble(dst, c.F64[i]), true
@@ -130,7 +131,7 @@ func (n *truncate) eval(f *frame, sel []int32) *zset.Column {
 	n.col.Valid = a.Valid
 	for k := range int32(selLen(sel, f.n)) {
 		i := at(sel, k)
-		v, ok := truncateDouble(a.F64[i])
+		v, ok := types.DoubleToLong(a.F64[i])
 		if !ok {
 			n.col.Valid = own(&n.valid, n.col.Valid, f.n)
 			setNull(n.col.Valid, i)
@@ -138,13 +139,6 @@ func (n *truncate) eval(f *frame, sel []int32) *zset.Column {
 		n.col.I64[i] = v
 	}
 	return &n.col
-}
-
-func truncateDouble(x float64) (int64, bool) {
-	if t := math.Trunc(x); t >= -1<<63 && t < 1<<63 {
-		return int64(t), true
-	}
-	return 0, false
 }
 
 // doubleTruth is TRUE for every number but 0.
@@ -242,32 +236,18 @@ func (o *scalarOut) long(i int32, v int64) {
 func (o *scalarOut) fromText(i int32, text []byte) {
 	switch o.col.Kind {
 	case types.Double:
-		if v, ok := parseDouble(text); ok {
+		if v, ok := types.TextToDouble(text); ok {
 			o.double(i, v)
 		}
 	case types.Long:
-		if v, ok := parseLong(text); ok {
+		if v, ok := types.TextToLong(text); ok {
 			o.long(i, v)
 		}
 	case types.Timestamp:
-		if v, ok := parseTimestamp(text); ok {
+		if v, ok := types.TextToTimestamp(text); ok {
 			o.long(i, v)
 		}
 	default:
-		o.long(i, int64(b2i(parseBool(text))))
-	}
-}
-
-// fromNumber sets a row from a number.
-func (o *scalarOut) fromNumber(i int32, v float64) {
-	switch o.col.Kind {
-	case types.Double:
-		o.double(i, v)
-	case types.Bool:
-		o.long(i, int64(b2i(v != 0)))
-	default:
-		if t, ok := truncateDouble(v); ok {
-			o.long(i, t)
-		}
+		o.long(i, int64(b2i(types.TextToBool(text))))
 	}
 }

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"math"
+
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
@@ -13,7 +15,7 @@ func buildPath(asText bool) func(*compiler, *Call) node {
 			n.element = true
 			n.index = key.Int()
 		} else {
-			n.key = key.Text()
+			n.key = []byte(key.Text())
 		}
 		return n
 	}
@@ -23,7 +25,7 @@ func buildPath(asText bool) func(*compiler, *Call) node {
 // NULL too.
 type pathNode struct {
 	a       node
-	key     string
+	key     []byte
 	index   int64
 	element bool
 	asText  bool
@@ -48,7 +50,7 @@ func (n *pathNode) eval(f *frame, sel []int32) *zset.Column {
 			continue
 		}
 		n.text.skip(i)
-		out, ok := appendJSONText(n.text.col.Bytes, raw)
+		out, ok := types.AppendJsonText(n.text.col.Bytes, raw)
 		if ok {
 			n.text.col.Bytes = out
 			n.text.end(i)
@@ -59,9 +61,12 @@ func (n *pathNode) eval(f *frame, sel []int32) *zset.Column {
 
 func (n *pathNode) step(doc []byte) ([]byte, bool) {
 	if n.element {
-		return jsonElement(doc, n.index)
+		if n.index < 0 || n.index > math.MaxInt32 {
+			return nil, false
+		}
+		return types.JsonIndex(doc, int(n.index))
 	}
-	return jsonMember(doc, n.key)
+	return types.JsonField(doc, n.key)
 }
 
 // jsonNumber reads the numeric nodes of a Json column; everything else is NULL.
@@ -75,8 +80,10 @@ func (n *jsonNumber) eval(f *frame, sel []int32) *zset.Column {
 	n.out.start(types.Double, f.n)
 	for k := range int32(selLen(sel, f.n)) {
 		if i := at(sel, k); isValid(a.Valid, i) {
-			if v, ok := jsonNumberOf(a.Text(int(i))); ok {
-				n.out.double(i, v)
+			if node := a.Text(int(i)); len(node) > 0 && (node[0] == '-' || node[0]-'0' <= 9) {
+				if v, ok := types.NumberToDouble(node); ok {
+					n.out.double(i, v)
+				}
 			}
 		}
 	}
@@ -86,10 +93,9 @@ func (n *jsonNumber) eval(f *frame, sel []int32) *zset.Column {
 // jsonScalar converts the scalar nodes of a Json column: a text node as its text, a number as the number, true and
 // false as Bool.
 type jsonScalar struct {
-	a    node
-	to   types.Kind
-	out  scalarOut
-	text []byte
+	a   node
+	to  types.Kind
+	out scalarOut
 }
 
 func (n *jsonScalar) eval(f *frame, sel []int32) *zset.Column {
@@ -103,32 +109,23 @@ func (n *jsonScalar) eval(f *frame, sel []int32) *zset.Column {
 	return &n.out.col
 }
 
-func (n *jsonScalar) convert(i int32, raw []byte) {
-	if len(raw) == 0 {
-		return
-	}
-	switch raw[0] {
-	case '"':
-		text, ok := appendJSONText(n.text[:0], raw)
-		n.text = text
-		if ok {
-			n.out.fromText(i, text)
+func (n *jsonScalar) convert(i int32, node []byte) {
+	switch n.to {
+	case types.Double:
+		if v, ok := types.JsonToDouble(node); ok {
+			n.out.double(i, v)
 		}
-	case 't', 'f':
-		if n.to == types.Timestamp {
-			return
+	case types.Long:
+		if v, ok := types.JsonToLong(node); ok {
+			n.out.long(i, v)
 		}
-		n.out.fromNumber(i, float64(b2i(raw[0] == 't')))
-	case 'n', '{', '[':
+	case types.Timestamp:
+		if v, ok := types.JsonToTimestamp(node); ok {
+			n.out.long(i, v)
+		}
 	default:
-		if n.to == types.Long || n.to == types.Timestamp {
-			if v, ok := parseLong(raw); ok { // beyond 2^53 a double would lose digits
-				n.out.long(i, v)
-				return
-			}
-		}
-		if v, ok := jsonNumberOf(raw); ok {
-			n.out.fromNumber(i, v)
+		if v, ok := types.JsonToBool(node); ok {
+			n.out.long(i, int64(b2i(v)))
 		}
 	}
 }
