@@ -34,6 +34,7 @@ type model struct {
 	large   map[string]int64 // "id|amount" -> weight
 	windows map[winKey]*winStat
 	maxTs   int64
+	late    int64
 }
 
 type pubStat struct {
@@ -81,6 +82,7 @@ func splitLines(b []byte) [][]byte {
 
 const (
 	windowMs   = 1000
+	latenessMs = 1000
 	largeFrom  = 990
 	sourceName = "xfer"
 )
@@ -115,7 +117,12 @@ func (m *model) fold(seq uint64, payload []byte) error {
 		if r.Amount > largeFrom {
 			m.large[fmt.Sprintf("%d|%d", r.ID, r.Amount)]++
 		}
+		late := r.Ts < m.maxTs-latenessMs
 		m.maxTs = max(m.maxTs, r.Ts)
+		if late {
+			m.late++
+			continue
+		}
 		k := winKey{r.Ts / windowMs * windowMs, r.P}
 		w := m.windows[k]
 		if w == nil {
