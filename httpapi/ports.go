@@ -41,8 +41,10 @@ type Runtime interface {
 
 // Ingest takes rows that clients push.
 type Ingest interface {
-	// Push reports a refusal in the result; the error is for faults only.
-	Push(ctx context.Context, env, source string, r view.IngestRequest) (view.IngestResult, error)
+	// PushBody takes the body of a push as it came, so that one bad row does not hide the others and rows keep their
+	// bytes. headerKey is the Idempotency-Key header; the body's own key wins. Refusals are in the result; the error
+	// is for faults only.
+	PushBody(ctx context.Context, env, source string, body []byte, headerKey string) (view.IngestResult, error)
 	Status(ctx context.Context, env, source string) (view.IngestStatus, error)
 }
 

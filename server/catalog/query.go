@@ -52,10 +52,14 @@ type Facts struct {
 	Output      []Field              `json:"output"`
 	EventTime   bool                 `json:"eventTime"`  // rows carry a hidden _ts
 	AppendOnly  bool                 `json:"appendOnly"` // no row is ever taken back
-	Mode        string               `json:"mode"`       // Append, Upsert or Retract
-	// Key are the key columns; with WholeRow there is no key and a row is its own identity.
+	// Mode is how the result changes: Append, Upsert by ModeKey, or Retract.
+	Mode    string   `json:"mode"`
+	ModeKey []string `json:"modeKey"`
+	// Key are the columns by which rows supersede each other; with WholeRow there are none.
 	Key      []string `json:"key"`
 	WholeRow bool     `json:"wholeRow"`
+	// RowKey are the columns that identify a row at any moment: null when there are none.
+	RowKey []string `json:"rowKey"`
 }
 
 // EntityPin records a dependency on a shape.

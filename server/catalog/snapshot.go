@@ -2,7 +2,10 @@ package catalog
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+
+	"github.com/streamsforge/streamsforge/connectors"
 )
 
 // Snapshot is the catalog of one environment at one moment. It is immutable.
@@ -10,6 +13,7 @@ type Snapshot struct {
 	Env string
 	// Version grows with every write.
 	Version uint64
+	counter uint64 // KV revision of the stored version
 
 	sources   map[string]*SourceRecord
 	pipelines map[string]*PipelineRecord // by id
@@ -109,5 +113,26 @@ func (sn *Snapshot) TablesFor(key string) []*TableRecord {
 	return sn.tableNames[key]
 }
 
-// Warnings are texts about definitions that were accepted before a rule existed; they hold counts, no names.
-func (sn *Snapshot) Warnings() []string { return []string{} }
+// Warnings are texts about definitions that were accepted before a rule existed or that this build cannot run; they
+// hold counts, no names, because anyone may read them.
+func (sn *Snapshot) Warnings() []string {
+	out := []string{}
+	duplicates, unknown := 0, 0
+	for _, l := range sn.pipelineNames {
+		if len(l) > 1 {
+			duplicates++
+		}
+	}
+	for _, r := range sn.sourceList {
+		if _, err := connectors.Lookup(r.Kind); err != nil {
+			unknown++
+		}
+	}
+	if duplicates > 0 {
+		out = append(out, fmt.Sprintf("%d pipeline name(s) are used by more than one pipeline; address those by id", duplicates))
+	}
+	if unknown > 0 {
+		out = append(out, fmt.Sprintf("%d source(s) have a kind that is not part of this build and are not started", unknown))
+	}
+	return out
+}

@@ -15,17 +15,6 @@ import (
 // DefaultEnvironment is the environment of a request that names none.
 const DefaultEnvironment = "default"
 
-// Kinds answers which connector kinds this build has, and validates their sections. The composition root adapts the
-// connector registry to it.
-type Kinds interface {
-	// BuiltSource reports whether sources of the kind can run. Generator and ingest always can.
-	BuiltSource(kind string) bool
-	// BuiltSink reports whether sinks of the kind can run.
-	BuiltSink(kind string) bool
-	// ValidateSource returns every problem of the kind's own section, in words for people.
-	ValidateSource(s *Source) []string
-}
-
 // Observer tells what the runtime sees of a pipeline or table.
 type Observer interface {
 	Observed(env string, kind InputKind, id string) view.EntityStatus
@@ -35,8 +24,6 @@ type Observer interface {
 type Options struct {
 	// Bucket is the definitions' bucket of the default environment (SF_default_catalog).
 	Bucket Bucket
-	// Kinds is nil in a build without connectors: then only generator and ingest sources exist.
-	Kinds Kinds
 	// Compile defaults are those of the server: idle and lateness of pipelines.
 	IdleMs, LatenessMs int64
 	// Publish, when set, is called after each accepted write with its lifecycle event: created, updated, deleted,
@@ -58,7 +45,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	waiters map[chan struct{}]struct{}
-	touched map[string]int64 // ingest key uses that are not stored yet, by source/key id
+	touched map[string]keyUse // newest uses of ingest keys, by source/key id
 }
 
 func newID() string {

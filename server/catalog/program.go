@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/server/view"
+)
+
+// relations shows a snapshot to the engine. A query that does not compile has no columns, so nothing can read it.
+type relations struct{ sn *Snapshot }
+
+var _ engine.Catalog = relations{}
+
+// Engine returns the snapshot as the catalog that queries are compiled against.
+func (sn *Snapshot) Engine() engine.Catalog { return relations{sn} }
+
+// Relations finds a name; names are compared as they are, case included.
+func (c relations) Relations(name string) []engine.Relation {
+	var out []engine.Relation
+	if s, ok := c.sn.sources[name]; ok {
+		out = append(out, engine.Relation{Name: name, Kind: engine.Source, Schema: Schema(s.Fields), EventTime: true, AppendOnly: true})
+	}
+	for _, t := range c.sn.tableNames[name] {
+		if t.Facts.Compiled {
+			out = append(out, t.Facts.relation(name, engine.Table))
+		}
+	}
+	for _, p := range c.sn.pipelineNames[name] {
+		if p.Facts.Compiled {
+			out = append(out, p.Facts.relation(name, engine.Pipeline))
+		}
+	}
+	return out
+}
+
+// Names lists every relation, sorted.
+func (c relations) Names() []string {
+	out := sortedKeys(c.sn.sources)
+	out = append(out, sortedKeys(c.sn.tableNames)...)
+	out = append(out, sortedKeys(c.sn.pipelineNames)...)
+	slices.Sort(out)
+	return out
+}
+
+func (f Facts) relation(name string, kind engine.InputKind) engine.Relation {
+	return engine.Relation{
+		Name: name, Kind: kind, Schema: Schema(f.Output), EventTime: f.EventTime, AppendOnly: f.AppendOnly, Key: f.RowKey,
+	}
+}
+
+// CompilePipeline compiles the query of a pipeline against the newest definitions of its environment. The error is a
+// view.Conflict with every diagnostic.
+func (s *Store) CompilePipeline(sn *Snapshot, r *PipelineRecord) (*engine.Program, error) {
+	return s.program(sn, r.SQL, engine.PipelineMode, r.AllowedLatenessMs)
+}
+
+// CompileTable compiles the query of a table; see CompilePipeline.
+func (s *Store) CompileTable(sn *Snapshot, r *TableRecord) (*engine.Program, error) {
+	return s.program(sn, r.SQL, engine.TableMode, 0)
+}
+
+func (s *Store) program(sn *Snapshot, sql string, mode engine.Mode, lateness int64) (*engine.Program, error) {
+	p, f := s.compile(sn, sql, mode, lateness)
+	if p == nil {
+		return nil, view.Errorf(view.Conflict, "%s", f.errorText())
+	}
+	return p, nil
+}
+
+// compile runs the engine and keeps what the catalog needs of the answer.
+func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, lateness int64) (*engine.Program, tableFacts) {
+	p, found := engine.Compile(sql, sn.Engine(), mode, engine.Options{
+		IdleMs: s.opt.IdleMs, LatenessMs: s.opt.LatenessMs, AllowedLatenessMs: lateness,
+	})
+	f := tableFacts{Facts: Facts{Diagnostics: Diagnostics(found), Inputs: []Input{}, Output: []Field{}}}
+	if p == nil {
+		return nil, f
+	}
+	rel := p.Relation("")
+	f.Compiled, f.Summary, f.Output = true, p.Summary(), Fields(p.Output())
+	f.EventTime, f.AppendOnly, f.RowKey = rel.EventTime, rel.AppendOnly, rel.Key
+	f.Key, f.WholeRow = p.KeyFields()
+	changelog := p.Changelog()
+	f.Mode, f.ModeKey = changelog.Mode.String(), changelog.Key
+	for _, in := range p.Inputs() {
+		f.Inputs = append(f.Inputs, Input{Name: in.Name, Kind: inputKind(in.Kind)})
+	}
+	f.retention = retentionRefused(p.Query().Root)
+	return p, f
+}
+
+func inputKind(k engine.InputKind) InputKind {
+	switch k {
+	case engine.Table:
+		return InputTable
+	case engine.Pipeline:
+		return InputPipeline
+	default:
+		return InputSource
+	}
+}
+
+// Diagnostics turns the engine's findings into the wire's.
+func Diagnostics(found []engine.Diagnostic) []view.SqlDiagnostic {
+	out := make([]view.SqlDiagnostic, len(found))
+	for i, d := range found {
+		out[i] = view.SqlDiagnostic{
+			Message: d.Message, Line: d.Pos.Line, Column: d.Pos.Column, Severity: d.Severity.String(), Code: d.Code, Hint: d.Hint,
+		}
+	}
+	return out
+}
+
+// retentionRefused says why the rows of a plan cannot be evicted by age or number: eviction takes single rows of one
+// input back, and a row that was made of several has no such input.
+func retentionRefused(n plan.Node) string {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return ""
+	case *plan.Filter, *plan.Project, *plan.LatestBy:
+		return retentionRefused(n.Children()[0])
+	default:
+		return fmt.Sprintf("retention needs a query over one plain input: this one has a %s", nodeName(n))
+	}
+}
+
+func nodeName(n plan.Node) string {
+	switch n.(type) {
+	case *plan.Join:
+		return "join"
+	case *plan.Reduce:
+		return "GROUP BY or aggregate"
+	case *plan.Unnest:
+		return "UNNEST"
+	case *plan.Union:
+		return "UNION"
+	case *plan.Window:
+		return "window"
+	}
+	return fmt.Sprintf("%T", n)
+}
