@@ -2,7 +2,7 @@
 // embedded into the binary.
 //
 // dist is not committed. A fresh clone holds only dist/.gitkeep, which keeps the embed
-// directive valid, and the binary then serves a page that says how to build the console.
+// directive valid, and the server then shows a page that says how to build the console.
 //
-//	http.Handle("/", web.Handler(web.Assets()))
+//	api, err := httpapi.New(httpapi.Options{Console: web.Assets()})
 package web

@@ -3,6 +3,7 @@ package web
 import (
 	"embed"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 )
@@ -10,10 +11,7 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-//go:embed fallback.html
-var fallback []byte
-
-// Assets is the console that was built into this binary. Built tells whether there is one.
+// Assets is the console that was built into this binary; Built tells whether there is one.
 func Assets() fs.FS {
 	sub, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -30,18 +28,18 @@ func Built(assets fs.FS) bool {
 }
 
 // ErrNoConsole is returned by Folder for a folder that holds no console.
-var ErrNoConsole = errors.New("no index.html in it")
+var ErrNoConsole = errors.New("it holds no index.html")
 
 // Folder is a console on disk (the setting Web:Dist).
 func Folder(path string) (fs.FS, error) {
-	assets := os.DirFS(path)
-	if info, err := os.Stat(path); err != nil {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
 		return nil, err
-	} else if !info.IsDir() {
-		return nil, errors.New("not a directory")
-	}
-	if !Built(assets) {
+	case !info.IsDir():
+		return nil, fmt.Errorf("%s is not a directory", path)
+	case !Built(os.DirFS(path)):
 		return nil, ErrNoConsole
 	}
-	return assets, nil
+	return os.DirFS(path), nil
 }

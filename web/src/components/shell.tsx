@@ -23,6 +23,7 @@ import { resetRates } from "@/lib/rates";
 import { useSession } from "@/lib/session";
 import { shortcuts, useShortcuts } from "@/lib/shortcuts";
 import { toggleTheme, useDark } from "@/lib/theme";
+import type { Check, Readiness } from "@/lib/types";
 import { Logo } from "./logo";
 import { Dot } from "./status";
 import { Button } from "./ui/button";
@@ -154,14 +155,11 @@ function Health() {
   const connection = useConnection();
   const ready = useReadiness();
   const instance = useInstance();
-  const failing = ready.data?.checks?.filter((c) => !c.ok) ?? [];
+  const failing = ready.data?.failing ?? [];
   const offline = connection === "offline";
-  const tone = offline ? "failed" : failing.length > 0 ? "degraded" : "running";
-  const text = offline
-    ? "Unreachable"
-    : failing.length > 0
-      ? (failing[0]?.progress ?? `${failing[0]?.name} is not ready`)
-      : "Healthy";
+  const healthy = !ready.data || ready.data.status === "ready";
+  const tone = offline ? "failed" : healthy ? "running" : "degraded";
+  const text = offline ? "Unreachable" : healthy ? "Healthy" : readinessText(ready.data, failing);
   return (
     <div className="flex items-center gap-2.5 px-1 text-xs" aria-live="polite">
       <Dot tone={tone} live={tone === "running"} />
@@ -173,6 +171,17 @@ function Health() {
       </div>
     </div>
   );
+}
+
+function readinessText(readiness: Readiness | undefined, failing: Check[]): string {
+  switch (readiness?.status) {
+    case "starting":
+      return failing[0]?.progress ?? "Starting";
+    case "draining":
+      return "Shutting down";
+    default:
+      return failing[0]?.progress ?? `${failing[0]?.name ?? "A check"} fails`;
+  }
 }
 
 function UserMenu() {

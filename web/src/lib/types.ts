@@ -40,8 +40,8 @@ export interface Check {
 }
 
 export interface Readiness {
-  status: string;
-  checks: Check[];
+  status: "ready" | "starting" | "draining" | "failing";
+  failing: Check[];
 }
 
 export interface Source {

@@ -211,14 +211,14 @@ function HealthBadge() {
   if (!ready.data) {
     return null;
   }
-  const failing = ready.data.checks?.filter((c) => !c.ok) ?? [];
-  return failing.length === 0 ? (
+  const { status, failing } = ready.data;
+  return status === "ready" ? (
     <Badge variant="running" className="px-2.5 py-1">
       <CircleCheck aria-hidden /> All checks pass
     </Badge>
   ) : (
     <Badge variant="degraded" className="px-2.5 py-1">
-      <TriangleAlert aria-hidden /> {failing.map((c) => c.progress ?? c.error ?? c.name).join(" · ")}
+      <TriangleAlert aria-hidden /> {failing.map((c) => c.progress ?? `${c.name}: ${c.error ?? "fails"}`).join(" · ") || status}
     </Badge>
   );
 }
