@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -131,13 +132,17 @@ func shown(raw []byte) string {
 	if len(raw) <= maxShown {
 		return string(raw)
 	}
-	return string(raw[:maxShown]) + "..."
+	n := maxShown
+	for n > 0 && !utf8.RuneStart(raw[n]) {
+		n--
+	}
+	return string(raw[:n]) + "..."
 }
 
-// refuse fails a row for a member that is not declared.
+// refuse fails a row for a member that is not declared, whatever the policy says about values.
 func (d *Decoder) refuse(name []byte) {
-	if d.failed == "" {
-		d.failed = fmt.Sprintf("field %q is not declared", shown(name))
+	if !d.refused {
+		d.refused, d.failed = true, fmt.Sprintf("field %q is not declared", shown(name))
 	}
 }
 

@@ -28,7 +28,8 @@ type Decoder struct {
 	mapped  eventTime
 	retract cellBool
 	coerced int
-	failed  string // reason of the first coercion failure, under DropRow and RejectBatch
+	failed  string // why the row is not taken although it is valid JSON
+	refused bool   // failed names an undeclared member
 	scratch []byte
 	compact []byte
 	names   []span
@@ -202,7 +203,8 @@ func cutLine(b []byte) (line, rest []byte) {
 	return b, nil
 }
 
-// lines decodes NDJSON: every line that is not blank is a row, and a broken one fails alone.
+// lines decodes NDJSON: every line that is not blank is a row, and a broken one fails alone. A line that is JSON
+// but not a row to take fails the message under RejectBatch.
 func (d *Decoder) lines(b []byte) (r Result) {
 	all := b
 	for index := 0; len(b) > 0; {
@@ -226,7 +228,7 @@ func (d *Decoder) lines(b []byte) (r Result) {
 			}
 		}
 		if f != nil {
-			if f.Stage == StageCoerce && d.opts.OnCoercion == RejectBatch {
+			if f.Index == isRow && d.opts.OnCoercion == RejectBatch {
 				return whole(f.Stage, index, fmt.Sprintf("row %d: %s", index, f.Reason), all)
 			}
 			f.Index, f.Payload = index, line
@@ -248,20 +250,10 @@ func (d *Decoder) array(b []byte, i int) (r Result) {
 	for index := 0; ; index++ {
 		from := i
 		end, f := d.row(b, i)
-		switch {
-		case f == nil:
-		case f.Stage == StageDecode && f.Index < 0:
-			// The row is JSON of another shape; its end is known.
-			f.Index, f.Payload = index, b[from:end]
-			if d.opts.OnCoercion == RejectBatch {
+		if f != nil {
+			if f.Index != isRow || d.opts.OnCoercion == RejectBatch {
 				return whole(f.Stage, index, fmt.Sprintf("row %d: %s", index, f.Reason), all)
 			}
-			r.Failures = append(r.Failures, *f)
-		case f.Stage == StageDecode:
-			return whole(f.Stage, index, fmt.Sprintf("row %d: %s", index, f.Reason), all)
-		case d.opts.OnCoercion == RejectBatch:
-			return whole(f.Stage, index, fmt.Sprintf("row %d: %s", index, f.Reason), all)
-		default:
 			f.Index, f.Payload = index, b[from:end]
 			r.Failures = append(r.Failures, *f)
 		}

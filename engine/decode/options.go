@@ -75,7 +75,7 @@ type Message struct {
 
 // The stages at which a row can fail.
 const (
-	StageDecode = "decode" // it is not what the format says
+	StageDecode = "decode" // it is not what the format says, or has a member that RejectUnknownFields refuses
 	StageCoerce = "coerce" // it does not fit the declared fields
 )
 

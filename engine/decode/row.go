@@ -4,8 +4,12 @@ import (
 	"github.com/streamsforge/streamsforge/engine/types"
 )
 
-// row decodes the object at i and adds it to the open batch. After a failure nothing was added; end is known when
-// the failure's stage is coerce, or when its index is -1: then the text is JSON, but no object.
+// isRow marks in Failure.Index, inside of the package, a row that is valid JSON and yet not a row to take: no
+// object, an undeclared member, a value that does not fit. Its end is known.
+const isRow = -1
+
+// row decodes the object at i and adds it to the open batch. After a failure nothing was added, and end is good
+// only when the failure's index is isRow.
 func (d *Decoder) row(b []byte, i int) (end int, f *Failure) {
 	coerced := d.coerced
 	end, set, ok := d.fast(b, i)
@@ -21,7 +25,11 @@ func (d *Decoder) row(b []byte, i int) (end int, f *Failure) {
 	if d.failed != "" {
 		d.b.AbortRow()
 		d.coerced = coerced
-		return end, &Failure{Stage: StageCoerce, Reason: d.failed}
+		stage := StageCoerce
+		if d.refused {
+			stage = StageDecode
+		}
+		return end, &Failure{Index: isRow, Stage: stage, Reason: d.failed}
 	}
 	d.finishRow(set)
 	return end, nil
@@ -30,7 +38,7 @@ func (d *Decoder) row(b []byte, i int) (end int, f *Failure) {
 // begin starts a row.
 func (d *Decoder) begin() {
 	d.stamp++
-	d.own, d.mapped, d.retract, d.failed = eventTime{}, eventTime{}, cellBool{}, ""
+	d.own, d.mapped, d.retract, d.failed, d.refused = eventTime{}, eventTime{}, cellBool{}, "", false
 }
 
 // fast decodes the object at i as long as it is usual. It returns the position after the object and how many

@@ -41,7 +41,7 @@ func (d *Decoder) slowRow(b []byte, i int) (end, set int, f *Failure) {
 	}
 	end = i + int(s.dec.InputOffset())
 	if raw.Kind() != '{' {
-		return end, 0, &Failure{Index: -1, Stage: StageDecode, Reason: fmt.Sprintf("a row is an object, this is %s", kindName(raw.Kind()))}
+		return end, 0, &Failure{Index: isRow, Stage: StageDecode, Reason: fmt.Sprintf("a row is an object, this is %s", kindName(raw.Kind()))}
 	}
 	if depth(raw) > maxDepth {
 		return i, 0, &Failure{Stage: StageDecode, Reason: fmt.Sprintf("the row is nested deeper than %d levels", maxDepth)}
