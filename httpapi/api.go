@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -31,9 +30,8 @@ type Options struct {
 
 	// Registry is what /metrics shows; the surface adds its own request metrics to it. nil makes a new one.
 	Registry *prometheus.Registry
-	// Console holds the built console (index.html at its root); nil or without index.html shows a page that says how
-	// to build it.
-	Console fs.FS
+	// Console answers every path outside the route table; nil answers 404.
+	Console http.Handler
 	// AllowedOrigins of browsers; nil means http://localhost:5173, the console's development server.
 	AllowedOrigins []string
 	// ForwardedHeaders trusts X-Forwarded-For, -Proto and -Host.
@@ -85,7 +83,6 @@ type API struct {
 	routes   []Route
 	document []byte
 	metrics  *requestMetrics
-	csp      string
 }
 
 // New builds the surface from the route table.
@@ -137,9 +134,7 @@ func New(o Options) (*API, error) {
 	for _, r := range a.routes {
 		a.echo.Add(r.Method, r.Path, a.handle(r))
 	}
-	if err := a.static(); err != nil {
-		return nil, err
-	}
+	a.console()
 	return a, nil
 }
 

@@ -66,21 +66,18 @@ func (a *API) healthz(c *Ctx) error {
 	return c.json(status, out)
 }
 
-// ReadyAnswer says whether requests should be sent here; Failing lists the checks that do not pass.
+// ReadyAnswer says whether requests should be sent here, and which checks pass.
 type ReadyAnswer struct {
-	Status  string       `json:"status"` // ready, starting, draining or failing
-	Failing []view.Check `json:"failing"`
+	Status string       `json:"status"` // ready, starting, draining or failing
+	Checks []view.Check `json:"checks"`
 }
 
 func (a *API) readyz(c *Ctx) error {
-	out := ReadyAnswer{Status: string(a.opt.Health.Phase()), Failing: []view.Check{}}
-	for _, check := range a.opt.Health.Checks() {
-		if !check.OK {
-			out.Failing = append(out.Failing, check)
+	out := ReadyAnswer{Status: string(a.opt.Health.Phase()), Checks: nonNil(a.opt.Health.Checks())}
+	for _, check := range out.Checks {
+		if !check.OK && out.Status == string(Ready) {
+			out.Status = "failing"
 		}
-	}
-	if out.Status == string(Ready) && len(out.Failing) > 0 {
-		out.Status = "failing"
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
 	if out.Status != string(Ready) {

@@ -32,7 +32,10 @@ func (a *API) middleware() {
 		}),
 		middleware.GzipWithConfig(middleware.GzipConfig{
 			MinLength: 4 << 10,
-			Skipper:   func(c echo.Context) bool { return c.Request().URL.Path == "/metrics" }, // it compresses by itself
+			// The metrics and the console compress by themselves.
+			Skipper: func(c echo.Context) bool {
+				return !strings.HasPrefix(c.Request().URL.Path, "/api/") && !strings.HasPrefix(c.Request().URL.Path, "/openapi/")
+			},
 		}),
 		a.limit,
 	)

@@ -88,6 +88,7 @@ func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, lateness int
 	for _, in := range p.Inputs() {
 		f.Inputs = append(f.Inputs, Input{Name: in.Name, Kind: inputKind(in.Kind)})
 	}
+	f.LatestBy = latestBy(p.Query().Root)
 	f.retention = retentionRefused(p.Query().Root)
 	return p, f
 }
@@ -112,6 +113,14 @@ func Diagnostics(found []engine.Diagnostic) []view.SqlDiagnostic {
 		}
 	}
 	return out
+}
+
+// latestBy reports whether a plan keeps the newest row of each key of its input.
+func latestBy(n plan.Node) bool {
+	if _, ok := n.(*plan.LatestBy); ok {
+		return true
+	}
+	return slices.ContainsFunc(n.Children(), latestBy)
 }
 
 // retentionRefused says why the rows of a plan cannot be evicted by age or number: eviction takes single rows of one

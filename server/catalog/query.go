@@ -52,6 +52,7 @@ type Facts struct {
 	Output      []Field              `json:"output"`
 	EventTime   bool                 `json:"eventTime"`  // rows carry a hidden _ts
 	AppendOnly  bool                 `json:"appendOnly"` // no row is ever taken back
+	LatestBy    bool                 `json:"latestBy"`   // the newest row of each key is kept; _retract rows remove a key
 	// Mode is how the result changes: Append, Upsert by ModeKey, or Retract.
 	Mode    string   `json:"mode"`
 	ModeKey []string `json:"modeKey"`

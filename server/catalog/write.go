@@ -183,7 +183,13 @@ func (s *Store) put(ctx context.Context, sn *Snapshot, c *change) error {
 	return nil
 }
 
+// maxDefinition bounds one stored definition, well below what one message of the store may hold.
+const maxDefinition = 1 << 20
+
 func (s *Store) save(ctx context.Context, key string, value []byte, expect uint64) (uint64, error) {
+	if len(value) > maxDefinition {
+		return 0, view.Errorf(view.TooLarge, "the definition has %d bytes: at most %d are stored", len(value), maxDefinition)
+	}
 	if expect == 0 {
 		return s.opt.Bucket.Create(ctx, key, value)
 	}
