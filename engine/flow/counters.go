@@ -1,5 +1,9 @@
 package flow
 
+import (
+	"github.com/streamsforge/streamsforge/engine/op"
+)
+
 // Counters are the books of a flow. They count rows, not weights.
 type Counters struct {
 	// RowsIn is the number of rows pushed, one entry per input.
@@ -13,11 +17,11 @@ type Counters struct {
 	Late int64
 	// Ignored rows were older than the row that LATEST BY retains, or took back a row that it does not retain.
 	Ignored int64
-	// WindowsClosed is the number of windows that have been given out.
+	// WindowsClosed is the number of windows that have been closed.
 	WindowsClosed int64
 	// RowsOut is the number of rows given out.
 	RowsOut int64
-	// Overflows is the number of times that a SUM of Longs was read that does not fit 64 bits.
+	// Overflows is the number of times that a SUM of Longs was given out that does not fit 64 bits.
 	Overflows int64
 }
 
@@ -25,4 +29,46 @@ type Counters struct {
 type Path struct {
 	Input                                 int
 	Rows, Filtered, Late, Ignored, Passed int64
+}
+
+// Counters returns the counters since the flow was made; they are part of a snapshot.
+func (f *Flow) Counters() Counters {
+	c := Counters{RowsOut: f.rowsOut}
+	for _, in := range f.inputs {
+		c.RowsIn = append(c.RowsIn, in.rows)
+	}
+	for _, p := range f.paths {
+		c.Paths = append(c.Paths, p.count())
+	}
+	for _, n := range f.nodes {
+		switch o := n.op.(type) {
+		case *op.Filter:
+			c.Filtered += o.Dropped
+		case *op.Join:
+			c.Filtered += o.Filtered
+		case *op.LatestBy:
+			c.Ignored += o.Ignored
+		case *op.Reduce:
+			c.Overflows += o.Overflows
+		case *op.Window:
+			c.Late += o.Late
+			c.WindowsClosed += o.Closed
+		}
+	}
+	return c
+}
+
+func (p *path) count() Path {
+	out := Path{Input: p.input, Rows: p.rows, Passed: *p.reached}
+	for _, f := range p.filters {
+		out.Filtered += f.Dropped
+	}
+	if p.window != nil {
+		out.Late = p.window.Late
+	}
+	if p.latest != nil {
+		out.Ignored = p.latest.Ignored
+	}
+	out.Passed -= out.Late + out.Ignored
+	return out
 }

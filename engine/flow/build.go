@@ -1,0 +1,214 @@
+package flow
+
+import (
+	"fmt"
+
+	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/op"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// node is one operator of a flow, with where its output goes and the watermark it follows.
+type node struct {
+	op    op.Operator
+	name  string
+	out   op.Emit
+	scope *scope
+}
+
+// scan is one place where the query reads an input.
+type scan struct {
+	op    *op.Scan
+	out   op.Emit
+	scope *scope // of the window that the rows come to, nil without one
+	path  int
+}
+
+// path counts the rows of a scan on their way to the first operator that keeps state.
+type path struct {
+	input   int
+	rows    int64
+	reached *int64 // rows that came to the end
+	filters []*op.Filter
+	window  *op.Window
+	latest  *op.LatestBy
+}
+
+// builder turns a plan into nodes.
+type builder struct{ f *Flow }
+
+func (b *builder) build() {
+	f := b.f
+	q := f.query
+	for i := range q.Inputs {
+		f.inputs = append(f.inputs, newInput(i, &q.Inputs[i]))
+	}
+	all := b.newScope(q.Root)
+	at := b.node(q.Root, f.out.take, all, nil)
+	b.end(at, nil)
+	f.out.sorted = len(f.nodes) > 0 && isSorted(f.nodes[len(f.nodes)-1].op)
+}
+
+func isSorted(o op.Operator) bool {
+	r, ok := o.(*op.Reduce)
+	return ok && r.Sorted()
+}
+
+// newScope makes the watermark over the inputs below a node.
+func (b *builder) newScope(n plan.Node) *scope {
+	s := newScope(b.f.query.Time)
+	var walk func(plan.Node)
+	walk = func(n plan.Node) {
+		if leaf, ok := n.(*plan.Scan); ok {
+			s.add(b.f.inputs[leaf.Input])
+		}
+		for _, c := range n.Children() {
+			walk(c)
+		}
+	}
+	walk(n)
+	b.f.scopes = append(b.f.scopes, s)
+	return s
+}
+
+// node builds a node and everything below it; out takes its output. scope is the watermark of the nearest window
+// above, or that of the whole query; marked is the former only. The result is the position of the path that comes
+// out of it, -1 when the rows are no longer those of one scan.
+func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return b.scan(n, out, marked)
+	case *plan.Filter:
+		f := op.NewFilter(n.Pred)
+		at := b.node(n.In, into(f, 0, out), scope, marked)
+		b.add(n, f, out, scope)
+		if at >= 0 {
+			b.f.paths[at].filters = append(b.f.paths[at].filters, f)
+		}
+		return at
+	case *plan.Project:
+		if r, ok := n.In.(*plan.Reduce); ok {
+			if cols, ok := plainColumns(n.Exprs); ok {
+				return b.reduce(r, cols, out, scope, marked)
+			}
+		}
+		p := op.NewProject(n.Exprs)
+		at := b.node(n.In, into(p, 0, out), scope, marked)
+		b.add(n, p, out, scope)
+		return at
+	case *plan.Unnest:
+		u := op.NewUnnest(n.In.Schema(), n.Arg)
+		b.child(n.In, u, 0, out, scope, marked)
+		b.add(n, u, out, scope)
+	case *plan.Union:
+		u := &op.Union{}
+		for port, in := range n.Ins {
+			b.child(in, u, port, out, scope, marked)
+		}
+		b.add(n, u, out, scope)
+	case *plan.Reduce:
+		return b.reduce(n, nil, out, scope, marked)
+	case *plan.LatestBy:
+		l := op.NewLatestBy(n.In.Schema(), n.Keys, n.Ts, n.Retract, n.In.AppendOnly())
+		if at := b.child(n.In, l, 0, out, scope, marked); at >= 0 {
+			b.f.paths[at].latest = l
+		}
+		b.add(n, l, out, scope)
+	case *plan.Join:
+		j := op.NewJoin(n.Left.Schema(), n.Right.Schema(), n.LeftKeys, n.RightKeys, n.Residual)
+		b.child(n.Left, j, 0, out, scope, marked)
+		b.child(n.Right, j, 1, out, scope, marked)
+		b.add(n, j, out, scope)
+	case *plan.Window:
+		own := b.newScope(n.In)
+		w := op.NewWindow(n.Ts, n.SizeMs, n.Keys, n.Aggs, n.In.AppendOnly(), b.lateInto(n.In.Schema()))
+		if at := b.child(n.In, w, 0, out, own, own); at >= 0 {
+			b.f.paths[at].window = w
+		}
+		b.add(n, w, out, own)
+	default:
+		panic(fmt.Sprintf("BUG: no operator for plan node %T", n))
+	}
+	return -1
+}
+
+func (b *builder) scan(n *plan.Scan, out op.Emit, marked *scope) int {
+	f := b.f
+	in := f.inputs[n.Input]
+	f.paths = append(f.paths, &path{input: n.Input})
+	in.scans = append(in.scans, &scan{
+		op: op.NewScan(n.Cols, len(in.def.Columns)), out: out, scope: marked, path: len(f.paths) - 1,
+	})
+	return len(f.paths) - 1
+}
+
+func (b *builder) reduce(n *plan.Reduce, cols []int, out op.Emit, scope, marked *scope) int {
+	r := op.NewReduce(n.Keys, n.Aggs, n.In.AppendOnly(), cols)
+	b.child(n.In, r, 0, out, scope, marked)
+	b.add(n, r, out, scope)
+	return -1
+}
+
+// child builds the input of an operator that ends the path of a scan.
+func (b *builder) child(in plan.Node, o op.Operator, port int, out op.Emit, scope, marked *scope) int {
+	var reached int64
+	next := into(o, port, out)
+	at := b.node(in, func(d op.Delta) {
+		reached += int64(d.Len())
+		next(d)
+	}, scope, marked)
+	b.end(at, &reached)
+	return at
+}
+
+// end says where the count of rows that reached the end of a path is; nil for the output of the flow.
+func (b *builder) end(at int, reached *int64) {
+	if at < 0 {
+		return
+	}
+	p := b.f.paths[at]
+	if reached == nil {
+		reached = &b.f.out.taken
+	}
+	p.reached = reached
+}
+
+func (b *builder) add(n plan.Node, o op.Operator, out op.Emit, scope *scope) {
+	b.f.nodes = append(b.f.nodes, &node{op: o, name: n.Name(), out: out, scope: scope})
+}
+
+// lateInto collects late rows. Windows of one query that read different columns share the stream only when their
+// kinds agree; the rows of the others are counted.
+func (b *builder) lateInto(s types.Schema) op.Emit {
+	f := b.f
+	if f.lateCol == nil {
+		f.lateCol = s
+		return f.late.take
+	}
+	if len(s) != len(f.lateCol) {
+		return nil
+	}
+	for i := range s {
+		if s[i].Stored() != f.lateCol[i].Stored() {
+			return nil
+		}
+	}
+	return f.late.take
+}
+
+func into(o op.Operator, port int, out op.Emit) op.Emit {
+	return func(d op.Delta) { o.Apply(port, d, out) }
+}
+
+func plainColumns(es []expr.Expr) ([]int, bool) {
+	cols := make([]int, len(es))
+	for i, e := range es {
+		c, ok := e.(*expr.Column)
+		if !ok {
+			return nil, false
+		}
+		cols[i] = c.Index
+	}
+	return cols, true
+}
