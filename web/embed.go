@@ -11,6 +11,9 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
+//go:embed fallback.html
+var fallback []byte
+
 // Assets is the console that was built into this binary; Built tells whether there is one.
 func Assets() fs.FS {
 	sub, err := fs.Sub(dist, "dist")
