@@ -1,0 +1,421 @@
+package enginetest
+
+import (
+	"math/big"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/streamsforge/streamsforge/engine/analyze"
+	"github.com/streamsforge/streamsforge/engine/syntax"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// grouped evaluates a SELECT with GROUP BY, aggregates or a window.
+func (r *reference) grouped(s *syntax.Select, e *env, passed []jrow, out *table) (*table, error) {
+	keys := e.groupKeys(s)
+	out.fields = e.outputFields(s)
+	if s.Window != nil {
+		return r.windows(s, e, keys, passed, out), nil
+	}
+	groups := map[string][]jrow{}
+	for _, row := range passed {
+		k := e.on(row).key(keys)
+		groups[k] = append(groups[k], row)
+	}
+	for _, k := range sortedKeys(groups) {
+		if weight(groups[k]) > 0 {
+			e.emit(s, out, groups[k], nil, 0)
+		}
+	}
+	out.hasTs, out.folded = false, true
+	if s.Distinct != nil {
+		out.rows = once(out.rows)
+	}
+	return out, nil
+}
+
+func weight(rows []jrow) (w int64) {
+	for _, row := range rows {
+		w += row.w
+	}
+	return w
+}
+
+func sortedKeys(m map[string][]jrow) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// groupKeys are the expressions of GROUP BY: an alias of the select list stands for its item.
+func (e *env) groupKeys(s *syntax.Select) []syntax.Expr {
+	if s.GroupBy == nil {
+		return nil
+	}
+	var keys []syntax.Expr
+	if s.GroupBy.All {
+		for _, it := range s.Items {
+			if !containsAggregate(it.Expr) {
+				keys = append(keys, it.Expr)
+			}
+		}
+		return keys
+	}
+	for _, k := range s.GroupBy.Items {
+		if c, ok := k.(*syntax.ColumnRef); ok && c.Qualifier == nil && !e.has(c.Name.Name) {
+			for _, it := range s.Items {
+				if it.Alias != nil && strings.EqualFold(it.Alias.Name, c.Name.Name) {
+					k = it.Expr
+					break
+				}
+			}
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+func (e *env) key(keys []syntax.Expr) string {
+	vals := make([]types.Value, len(keys))
+	for i, k := range keys {
+		vals[i] = types.Convert(e.value(k), known(e.kind(k)))
+		if e.kind(k) == types.Json {
+			vals[i] = e.value(k)
+		}
+	}
+	return keyOf(vals)
+}
+
+func known(k types.Kind) types.Kind {
+	if k == types.Unknown {
+		return types.String
+	}
+	return k
+}
+
+// emit adds the row of one group, unless HAVING drops it.
+func (e *env) emit(s *syntax.Select, out *table, rows []jrow, window *[2]int64, at int) {
+	e.on(rows[0])
+	e.group, e.window = rows, window
+	if s.Having != nil && !e.truth(s.Having.Expr) {
+		return
+	}
+	var vals []types.Value
+	for _, it := range s.Items {
+		vals = append(vals, e.value(it.Expr))
+	}
+	row := rrow{w: 1, at: at}
+	if window != nil {
+		for i := len(vals); i < len(out.fields); i++ {
+			if out.fields[i].Name == "window_start" {
+				vals = append(vals, types.LongOf(window[0]))
+			} else {
+				vals = append(vals, types.LongOf(window[1]))
+			}
+		}
+		row.ts = window[1]
+	}
+	row.vals = e.typed(vals, out.fields)
+	out.rows = append(out.rows, row)
+}
+
+// windows walks the history once: rows move the watermark, a row behind it is late, a window is emitted when the
+// watermark reaches its end.
+func (r *reference) windows(s *syntax.Select, e *env, keys []syntax.Expr, passed []jrow, out *table) *table {
+	size := s.Window.Size.Millis()
+	rowsAt := map[int][]jrow{} // an UNNEST makes several rows of one
+	for _, row := range passed {
+		rowsAt[row.at] = append(rowsAt[row.at], row)
+	}
+	reads := map[string]bool{}
+	for _, in := range out.inputs {
+		reads[in] = true
+	}
+	tsAt := r.eventTimes()
+	mark := newWatermark(r.options)
+	open := map[int64]map[string][]jrow{} // window start -> group -> rows
+	for _, ev := range r.history {
+		switch {
+		case ev.Relation == "":
+			mark.advance(ev.EpochMs)
+		case reads[ev.Relation]:
+			for _, row := range rowsAt[ev.at] {
+				ts := e.on(row).rowTs()
+				if mark.started && ts < mark.at {
+					r.late++
+					continue
+				}
+				start := ts - (ts%size+size)%size
+				if open[start] == nil {
+					open[start] = map[string][]jrow{}
+				}
+				k := e.key(keys)
+				open[start][k] = append(open[start][k], row)
+			}
+			mark.row(ev.Relation, tsAt[ev.at])
+		default:
+			continue
+		}
+		r.closeWindows(s, e, out, open, size, mark, ev.at)
+	}
+	out.hasTs = true
+	return out
+}
+
+func (r *reference) closeWindows(s *syntax.Select, e *env, out *table, open map[int64]map[string][]jrow, size int64, mark *watermark, at int) {
+	var starts []int64
+	for start := range open {
+		if mark.started && start+size <= mark.at {
+			starts = append(starts, start)
+		}
+	}
+	sort.Slice(starts, func(i, j int) bool { return starts[i] < starts[j] })
+	for _, start := range starts {
+		for _, k := range sortedKeys(open[start]) {
+			e.emit(s, out, open[start][k], &[2]int64{start, start + size}, at)
+		}
+		delete(open, start)
+	}
+}
+
+// eventTimes is the event time of every row of the history, by place.
+func (r *reference) eventTimes() map[int]int64 {
+	out := map[int]int64{}
+	seen := map[string]bool{}
+	for _, ev := range r.history {
+		if ev.Relation == "" || seen[ev.Relation] {
+			continue
+		}
+		seen[ev.Relation] = true
+		if found := r.catalog.Relations(ev.Relation); len(found) == 1 {
+			for _, row := range r.base(found[0]).rows {
+				out[row.at] = row.ts
+			}
+		}
+	}
+	return out
+}
+
+// watermark follows the newest rows of the inputs: the smallest of those that are not idle, less the lag. When all
+// are idle it goes on with the time since the newest row.
+type watermark struct {
+	lag, idle int64
+	at        int64
+	started   bool
+	inputs    map[string]*inputClock
+}
+
+type inputClock struct {
+	newest   int64
+	admitted int64 // epoch time of the newest row
+	fresh    bool  // a row came in the epoch that is open
+	idle     bool
+}
+
+func newWatermark(o analyze.Options) *watermark {
+	w := &watermark{lag: o.LatenessMs, idle: o.IdleMs, inputs: map[string]*inputClock{}}
+	if w.lag == 0 {
+		w.lag = analyze.DefaultLatenessMs
+	}
+	if w.idle == 0 {
+		w.idle = analyze.DefaultIdleMs
+	}
+	w.lag += o.AllowedLatenessMs // windows close that much later
+	return w
+}
+
+func (w *watermark) row(input string, ts int64) {
+	c := w.inputs[input]
+	if c == nil {
+		c = &inputClock{newest: ts}
+		w.inputs[input] = c
+	}
+	c.newest = max(c.newest, ts)
+	c.fresh, c.idle = true, false
+	w.raise()
+}
+
+func (w *watermark) raise() {
+	lowest, any := int64(0), false
+	for _, c := range w.inputs {
+		if !c.idle && (!any || c.newest < lowest) {
+			lowest, any = c.newest, true
+		}
+	}
+	if any {
+		w.to(lowest - w.lag)
+	}
+}
+
+func (w *watermark) to(at int64) {
+	if !w.started || at > w.at {
+		w.at, w.started = at, true
+	}
+}
+
+func (w *watermark) advance(epochMs int64) {
+	allIdle := len(w.inputs) > 0
+	for _, c := range w.inputs {
+		if c.fresh {
+			c.admitted, c.fresh = epochMs, false
+		}
+		c.idle = epochMs-c.admitted >= w.idle
+		allIdle = allIdle && c.idle
+	}
+	if !allIdle {
+		w.raise()
+		return
+	}
+	for _, c := range w.inputs {
+		w.to(c.newest - w.lag + epochMs - c.admitted)
+	}
+}
+
+// aggregate computes one aggregate over the rows of the group, one value at a time, exactly.
+func (e *env) aggregate(c *syntax.Call) types.Value {
+	rows, window := e.group, e.window
+	defer func() {
+		e.on(rows[0])
+		e.group, e.window = rows, window
+	}()
+	name := strings.ToUpper(c.Name.Name)
+	if c.Star {
+		return types.LongOf(weight(rows))
+	}
+	e.group = nil
+	argKind := e.kind(c.Args[0])
+	// Equal values are counted together: what is taken back cancels what was added.
+	type counted struct {
+		v types.Value
+		n int64
+	}
+	values := map[string]*counted{}
+	for _, row := range rows {
+		v := e.on(row).value(c.Args[0])
+		if v.IsNull() {
+			continue
+		}
+		k := keyOf([]types.Value{v})
+		if c.Distinct {
+			k = equalityKey(v)
+		}
+		if values[k] == nil {
+			values[k] = &counted{v: v}
+		}
+		values[k].n += row.w
+	}
+	sum, n, present := new(big.Rat), int64(0), int64(0)
+	var least, most types.Value
+	first := true
+	count := int64(0)
+	for _, c := range values {
+		if c.n == 0 {
+			continue
+		}
+		count += c.n
+		if c.n > 0 {
+			present++
+		}
+		if x, ok := exactNumber(c.v); ok {
+			sum.Add(sum, new(big.Rat).Mul(x, new(big.Rat).SetInt64(c.n)))
+			n += c.n
+		}
+		v := c.v
+		if argKind == types.Json {
+			f, ok := jsonNumber(v)
+			if !ok {
+				continue
+			}
+			v = types.DoubleOf(f)
+		}
+		if c.n < 0 {
+			continue
+		}
+		if first || less(v, least) {
+			least = v
+		}
+		if first || less(most, v) {
+			most = v
+		}
+		first = false
+	}
+	kind := e.kind(c)
+	switch name {
+	case "COUNT":
+		if c.Distinct {
+			return types.LongOf(present)
+		}
+		return types.LongOf(count)
+	case "SUM":
+		if kind == types.Long {
+			if !sum.IsInt() || !sum.Num().IsInt64() {
+				return types.Null(types.Long)
+			}
+			return types.LongOf(sum.Num().Int64())
+		}
+		f, _ := sum.Float64()
+		return types.DoubleOf(f)
+	case "AVG":
+		if n == 0 {
+			return types.Null(types.Double)
+		}
+		f, _ := sum.Quo(sum, new(big.Rat).SetInt64(n)).Float64()
+		return types.DoubleOf(f)
+	case "MIN", "MAX":
+		if first {
+			return types.Null(kind)
+		}
+		if name == "MIN" {
+			return least
+		}
+		return most
+	}
+	panic("BUG: the reference has no aggregate " + name)
+}
+
+// equalityKey is equal for values that are equal in SQL: the Long 1 and the Double 1.0.
+func equalityKey(v types.Value) string {
+	if v.Kind() == types.Long || v.Kind() == types.Double || v.Kind() == types.Timestamp {
+		if x, ok := exactNumber(v); ok {
+			return "n" + x.RatString()
+		}
+	}
+	return keyOf([]types.Value{v})
+}
+
+func less(a, b types.Value) bool {
+	c, ok := types.Compare(a, b)
+	return ok && c < 0
+}
+
+// exactNumber is the number that SUM and AVG take of a value.
+func exactNumber(v types.Value) (*big.Rat, bool) {
+	switch v.Kind() {
+	case types.Long, types.Timestamp:
+		return new(big.Rat).SetInt64(v.Int()), true
+	case types.Double:
+		x := new(big.Rat).SetFloat64(v.Float())
+		return x, x != nil
+	case types.Json:
+		f, ok := jsonNumber(v)
+		if !ok {
+			return nil, false
+		}
+		x := new(big.Rat).SetFloat64(f)
+		return x, x != nil
+	}
+	return nil, false
+}
+
+func jsonNumber(v types.Value) (float64, bool) {
+	s := v.Text()
+	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
+}

@@ -1,0 +1,532 @@
+package enginetest
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/agg"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/engine/syntax"
+	"github.com/streamsforge/streamsforge/engine/types"
+)
+
+// query evaluates a query with the CTEs that are visible in it.
+func (r *reference) query(q *syntax.Query, ctes map[string]*table) (*table, error) {
+	if len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil {
+		return nil, fmt.Errorf("%w: ORDER BY and LIMIT", ErrNoReference)
+	}
+	if len(q.With) > 0 {
+		visible := map[string]*table{}
+		for n, t := range ctes {
+			visible[n] = t
+		}
+		for _, c := range q.With {
+			t, err := r.query(c.Query, visible)
+			if err != nil {
+				return nil, err
+			}
+			visible[c.Name.Name] = t
+		}
+		ctes = visible
+	}
+	return r.body(q.Body, ctes)
+}
+
+func (r *reference) body(b syntax.Body, ctes map[string]*table) (*table, error) {
+	if s, ok := b.(*syntax.Select); ok {
+		return r.selectQuery(s, ctes)
+	}
+	return r.union(b.(*syntax.SetOp), ctes)
+}
+
+// union puts the rows of both sides together; without ALL each row is there once.
+func (r *reference) union(s *syntax.SetOp, ctes map[string]*table) (*table, error) {
+	if s.Kind != syntax.Union {
+		return nil, fmt.Errorf("%w: %s", ErrNoReference, s.Kind)
+	}
+	left, err := r.body(s.Left, ctes)
+	if err != nil {
+		return nil, err
+	}
+	right, err := r.body(s.Right, ctes)
+	if err != nil {
+		return nil, err
+	}
+	out := &table{fields: left.fields.Clone(), hasTs: left.hasTs && right.hasTs, label: left.label + "," + right.label,
+		inputs: append(append([]string(nil), left.inputs...), right.inputs...), folded: left.folded || right.folded}
+	for i := range out.fields {
+		if k := common(left.fields[i].Stored(), right.fields[i].Stored()); k != left.fields[i].Stored() {
+			out.fields[i] = types.Field{Name: left.fields[i].Name, Kind: k}
+		}
+	}
+	for _, side := range [][]rrow{left.rows, right.rows} {
+		for _, row := range side {
+			vals := make([]types.Value, len(row.vals))
+			for i, v := range row.vals {
+				vals[i] = types.Convert(v, out.fields[i].Stored())
+			}
+			row.vals = vals
+			out.rows = append(out.rows, row)
+		}
+	}
+	sort.SliceStable(out.rows, func(i, j int) bool { return out.rows[i].at < out.rows[j].at })
+	if !s.All {
+		out.rows, out.hasTs, out.folded = once(out.rows), false, true
+	}
+	return out, nil
+}
+
+// once keeps one of each row that is there.
+func once(rows []rrow) []rrow {
+	out := net(rows, false)
+	kept := out[:0]
+	for _, row := range out {
+		if row.w > 0 {
+			row.w, row.ts = 1, 0
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+// source is one relation of FROM with the position of its columns in a joined row.
+type source struct {
+	alias  string
+	fields types.Schema
+	from   int // first column in the joined row
+	unnest bool
+	label  string
+	hasTs  bool
+}
+
+// env is what expressions of one SELECT read: a joined row, the event times of its parts.
+type env struct {
+	r       *reference
+	sources []source
+	vals    []types.Value
+	ts      []int64 // per source
+	// group is set behind a grouping: the rows of the group, with their weights.
+	group []jrow
+	// window is the own window of a grouped row.
+	window *[2]int64
+}
+
+// jrow is a row of FROM: the columns of all relations one after the other.
+type jrow struct {
+	rrow
+	parts []int64 // event time of each source
+}
+
+func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*table, error) {
+	e := &env{r: r}
+	rows, t, err := r.from(s, ctes, e)
+	if err != nil {
+		return nil, err
+	}
+	var passed []jrow
+	for _, row := range rows {
+		if s.Where == nil || row.retract && s.Latest != nil || e.on(row).truth(s.Where.Expr) {
+			passed = append(passed, row)
+		}
+	}
+	out := &table{label: t.label, inputs: t.inputs, folded: t.folded}
+	for _, src := range e.sources {
+		out.hasTs = out.hasTs || src.hasTs
+	}
+	grouped := s.GroupBy != nil || s.Having != nil || s.Window != nil
+	for _, it := range s.Items {
+		grouped = grouped || it.Expr != nil && containsAggregate(it.Expr)
+	}
+	switch {
+	case s.Latest != nil:
+		if t.folded {
+			return nil, fmt.Errorf("%w: LATEST BY over a grouped query", ErrNoReference)
+		}
+		passed = e.latest(passed, s.Latest)
+		out.folded = true
+	case grouped:
+		return r.grouped(s, e, passed, out)
+	}
+	e.project(s, out, passed)
+	if s.Distinct != nil {
+		out.rows, out.hasTs, out.folded = once(out.rows), false, true
+	}
+	return out, nil
+}
+
+// on moves the environment to a row.
+func (e *env) on(row jrow) *env {
+	e.vals, e.ts, e.group, e.window = row.vals, row.parts, nil, nil
+	return e
+}
+
+// project computes the select list for every row.
+func (e *env) project(s *syntax.Select, out *table, rows []jrow) {
+	out.fields = e.outputFields(s)
+	for _, row := range rows {
+		e.on(row)
+		var vals []types.Value
+		for _, it := range s.Items {
+			if !it.Star {
+				vals = append(vals, e.value(it.Expr))
+				continue
+			}
+			for _, src := range e.sources {
+				if it.Qualifier == nil || it.Qualifier.Name == src.alias {
+					vals = append(vals, row.vals[src.from:src.from+len(src.fields)]...)
+				}
+			}
+		}
+		r := row.rrow
+		r.vals = e.typed(vals, out.fields)
+		r.ts = e.rowTs()
+		out.rows = append(out.rows, r)
+	}
+}
+
+// typed gives values the kinds of their columns: a Long in a Double column, a bare NULL.
+func (e *env) typed(vals []types.Value, fields types.Schema) []types.Value {
+	out := make([]types.Value, len(vals))
+	for i, v := range vals {
+		out[i] = types.Convert(v, fields[i].Stored())
+	}
+	return out
+}
+
+// rowTs is the event time of the current row: the latest of its parts.
+func (e *env) rowTs() int64 {
+	var ts int64
+	first := true
+	for i, src := range e.sources {
+		if src.hasTs && (first || e.ts[i] > ts) {
+			ts, first = e.ts[i], false
+		}
+	}
+	return ts
+}
+
+// latest keeps the newest row of each key. Rows of one epoch are taken in order, what an updating input takes back
+// before what it adds.
+func (e *env) latest(rows []jrow, l *syntax.LatestBy) []jrow {
+	sort.SliceStable(rows, func(i, j int) bool {
+		if rows[i].epoch != rows[j].epoch {
+			return rows[i].epoch < rows[j].epoch
+		}
+		return rows[i].w < 0 && rows[j].w > 0
+	})
+	kept := map[string]jrow{}
+	for _, row := range rows {
+		e.on(row)
+		var key []types.Value
+		for _, c := range l.Cols {
+			key = append(key, e.value(c))
+		}
+		k := keyOf(key)
+		have, ok := kept[k]
+		switch {
+		case row.w < 0:
+			if ok && keyOf(have.vals) == keyOf(row.vals) && have.ts == row.ts {
+				delete(kept, k)
+			}
+		case ok && row.ts < have.ts:
+		case row.retract:
+			delete(kept, k)
+		default:
+			row.w = 1
+			kept[k] = row
+		}
+	}
+	var out []jrow
+	for _, row := range kept {
+		out = append(out, row)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].at < out[j].at })
+	return out
+}
+
+// from evaluates FROM and its joins.
+func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jrow, *table, error) {
+	t, alias, err := r.relation(s.From, ctes)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.add(source{alias: alias, fields: t.fields, label: t.label, hasTs: t.hasTs})
+	all := &table{label: t.label, inputs: t.inputs, folded: t.folded}
+	rows := make([]jrow, len(t.rows))
+	for i, row := range t.rows {
+		rows[i] = jrow{rrow: row, parts: []int64{row.ts}}
+	}
+	for _, j := range s.Joins {
+		if u, ok := j.Item.(*syntax.Unnest); ok {
+			rows = e.unnest(rows, u)
+			continue
+		}
+		if j.Kind != syntax.JoinInner || r.pipeline {
+			return nil, nil, fmt.Errorf("%w: %s", ErrNoReference, j.Kind)
+		}
+		right, alias, err := r.relation(j.Item, ctes)
+		if err != nil {
+			return nil, nil, err
+		}
+		e.add(source{alias: alias, fields: right.fields, label: right.label, hasTs: right.hasTs})
+		rows = e.join(rows, right.rows, j.On)
+		if right.label != all.label {
+			all.label += "," + right.label
+		}
+		all.inputs = append(all.inputs, right.inputs...)
+		all.folded = true
+	}
+	return rows, all, nil
+}
+
+func (e *env) add(s source) {
+	for _, have := range e.sources {
+		s.from = have.from + len(have.fields)
+	}
+	e.sources = append(e.sources, s)
+}
+
+// relation reads one relation of FROM.
+func (r *reference) relation(item syntax.TableItem, ctes map[string]*table) (*table, string, error) {
+	if d, ok := item.(*syntax.Derived); ok {
+		t, err := r.query(d.Query, ctes)
+		return t, d.Alias.Name, err
+	}
+	n := item.(*syntax.TableName)
+	alias := n.Name.Name
+	if n.Alias != nil {
+		alias = n.Alias.Name
+	}
+	if t, ok := ctes[n.Name.Name]; ok {
+		return t, alias, nil
+	}
+	found := r.catalog.Relations(n.Name.Name)
+	if len(found) != 1 {
+		return nil, "", fmt.Errorf("%d relations are called %q", len(found), n.Name.Name)
+	}
+	return r.base(found[0]), alias, nil
+}
+
+// base lists the rows that a relation of the catalog ever had.
+func (r *reference) base(rel engine.Relation) *table {
+	t := &table{fields: rel.Schema, label: rel.Name, inputs: []string{rel.Name}, hasTs: rel.Kind == engine.Source || rel.EventTime}
+	declaredTs, isTs := rel.Schema.Find(types.TsColumn)
+	declaredRetract, isRetract := rel.Schema.Find(types.RetractColumn)
+	if isTs {
+		k := rel.Schema[declaredTs].Stored()
+		t.hasTs = k == types.Long || k == types.Timestamp
+	}
+	for _, ev := range r.history {
+		if ev.Relation != rel.Name {
+			continue
+		}
+		row := rrow{vals: ev.Values, ts: ev.Ts, w: ev.Weight, at: ev.at, epoch: ev.epoch}
+		if isTs && t.hasTs {
+			row.ts = ev.Values[declaredTs].Int()
+		}
+		if !t.hasTs {
+			row.ts = 0
+		}
+		if rel.Kind == engine.Source {
+			row.retract = ev.Retract
+			if isRetract {
+				row.retract = rel.Schema[declaredRetract].Stored() == types.Bool && ev.Values[declaredRetract].Bool()
+			}
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+// unnest gives one row per element of an array.
+func (e *env) unnest(rows []jrow, u *syntax.Unnest) []jrow {
+	var out []jrow
+	for _, row := range rows {
+		v := e.on(row).value(u.Arg)
+		if v.IsNull() {
+			continue
+		}
+		types.JsonElements([]byte(v.Text()), func(node []byte) bool {
+			element := types.JsonOf(string(node))
+			if types.JsonIsNull(node) {
+				element = types.Null(types.Json)
+			}
+			next := row
+			next.vals = append(append([]types.Value(nil), row.vals...), element)
+			next.parts = append(append([]int64(nil), row.parts...), 0)
+			out = append(out, next)
+			return true
+		})
+	}
+	e.add(source{alias: u.Alias.Name, fields: types.Schema{{Name: u.Alias.Name, Kind: types.Json}}, unnest: true})
+	return out
+}
+
+// join pairs rows for which ON is TRUE. Equalities between both sides are keys: typed, NULL never matches. The right
+// side's columns are the newest in e.
+func (e *env) join(left []jrow, right []rrow, on syntax.Expr) []jrow {
+	src := e.sources[len(e.sources)-1]
+	var keys [][2]syntax.Expr
+	var rest []syntax.Expr
+	for _, c := range conjuncts(on) {
+		if b, ok := c.(*syntax.Binary); ok && b.Op == "=" {
+			l, r := e.side(b.L), e.side(b.R)
+			if l == 1 && r == 2 {
+				keys = append(keys, [2]syntax.Expr{b.L, b.R})
+				continue
+			}
+			if l == 2 && r == 1 {
+				keys = append(keys, [2]syntax.Expr{b.R, b.L})
+				continue
+			}
+		}
+		rest = append(rest, c)
+	}
+	key := func(side int) (string, bool) {
+		var vals []types.Value
+		for _, k := range keys {
+			v := e.value(k[side])
+			if v.IsNull() {
+				return "", false
+			}
+			vals = append(vals, v)
+		}
+		return keyOf(vals), true
+	}
+	// The right rows are put where the joined row has them, so that the same expressions read them.
+	byKey := map[string][]rrow{}
+	blank := make([]types.Value, src.from)
+	for _, row := range right {
+		e.vals = append(append([]types.Value(nil), blank...), row.vals...)
+		e.ts = make([]int64, len(e.sources))
+		if k, ok := key(1); ok {
+			byKey[k] = append(byKey[k], row)
+		}
+	}
+	var out []jrow
+	for _, l := range left {
+		e.on(l)
+		k, ok := key(0)
+		if !ok {
+			continue
+		}
+		for _, r := range byKey[k] {
+			pair := jrow{rrow: l.rrow}
+			pair.vals = append(append([]types.Value(nil), l.vals...), r.vals...)
+			pair.parts = append(append([]int64(nil), l.parts...), r.ts)
+			pair.w = l.w * r.w
+			pair.at = max(l.at, r.at)
+			pass := true
+			for _, c := range rest {
+				pass = pass && e.on(pair).truth(c)
+			}
+			if pass {
+				out = append(out, pair)
+			}
+		}
+	}
+	return out
+}
+
+// side says which relations an expression reads: 0 none, 1 the left ones, 2 the newest, 3 both.
+func (e *env) side(x syntax.Expr) int {
+	out := 0
+	syntax.Walk(x, func(x syntax.Expr) bool {
+		if c, ok := x.(*syntax.ColumnRef); ok {
+			if i := e.find(c); i.constant == nil {
+				if i.source == len(e.sources)-1 {
+					out |= 2
+				} else {
+					out |= 1
+				}
+			}
+		}
+		return true
+	})
+	return out
+}
+
+func conjuncts(e syntax.Expr) []syntax.Expr {
+	if b, ok := e.(*syntax.Binary); ok && b.Op == "AND" {
+		return append(conjuncts(b.L), conjuncts(b.R)...)
+	}
+	return []syntax.Expr{e}
+}
+
+func containsAggregate(e syntax.Expr) bool {
+	found := false
+	syntax.Walk(e, func(x syntax.Expr) bool {
+		if c, ok := x.(*syntax.Call); ok {
+			_, is := agg.Lookup(c.Name.Name)
+			found = found || is
+		}
+		return !found
+	})
+	return found
+}
+
+// outputFields are the names and kinds of the select list.
+func (e *env) outputFields(s *syntax.Select) types.Schema {
+	var out types.Schema
+	add := func(name string, k types.Kind) {
+		if k == types.Unknown {
+			k = types.String
+		}
+		again := name
+		for n := 2; ; n++ {
+			if _, taken := out.Find(again); !taken {
+				break
+			}
+			again = fmt.Sprintf("%s_%d", name, n)
+		}
+		out = append(out, types.Field{Name: again, Kind: k})
+	}
+	for i, it := range s.Items {
+		if !it.Star {
+			add(itemName(it, i), e.kind(it.Expr))
+			continue
+		}
+		for _, src := range e.sources {
+			if it.Qualifier != nil && it.Qualifier.Name != src.alias {
+				continue
+			}
+			for _, f := range src.fields {
+				name := f.Name
+				if len(e.sources) > 1 && !src.unnest {
+					name = src.alias + "_" + name
+				}
+				add(name, f.Stored())
+			}
+		}
+	}
+	if s.Window != nil {
+		for _, name := range []string{plan.WindowStart, plan.WindowEnd} {
+			if _, there := out.Find(name); !there {
+				add(name, types.Long)
+			}
+		}
+	}
+	return out
+}
+
+func itemName(it *syntax.SelectItem, i int) string {
+	if it.Alias != nil {
+		return it.Alias.Name
+	}
+	switch e := it.Expr.(type) {
+	case *syntax.ColumnRef:
+		return e.Name.Name
+	case *syntax.Call:
+		if e.Star {
+			return "count_star"
+		}
+		return strings.ToLower(e.Name.Name)
+	case *syntax.Access:
+		if l, ok := e.Key.(*syntax.Literal); ok && l.Kind == syntax.StringLiteral && l.Text != "" {
+			return l.Text
+		}
+	}
+	return fmt.Sprintf("col%d", i+1)
+}
