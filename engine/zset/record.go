@@ -23,7 +23,8 @@ import (
 // Two properties follow. Equal cells have equal bytes and different ones do not (one NaN, one zero, NULL is not
 // empty text, Long 1 is not Double 1.0, text is not Json), so that equality of rows is one comparison of bytes.
 // And bytes.Compare orders records as their cells order, column by column, NULL first: numbers by value, text by
-// its bytes.
+// its bytes. A record ends by itself, and so does each of its cells, as long as what follows is another cell: the
+// end of a text is told from an escape by the byte after it.
 const (
 	tagNull    = 0x01
 	tagFalse   = 0x02

@@ -2,27 +2,23 @@ package wire
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
-
-	"github.com/streamsforge/streamsforge/engine/types"
 )
 
 // Integers are a frame of reference: the width of an offset in bytes (0, 1, 2, 4 or 8), the smallest value
-// (varint), and for each value its offset from it. Width 0 means that all values are the smallest.
+// (varint), and for each value its offset from it. Width 0 means that all values are the smallest; very large
+// batches do not use it, see freeCells.
 
-// minWidth is 1 in very large batches, see freeCells.
+// word is what integers are packed from and unpacked to.
+type word interface{ int64 | uint32 }
 
-func appendInts(dst []byte, v []int64, minWidth int) []byte {
+func appendInts[T word](dst []byte, v []T, minWidth int) []byte {
 	lo, hi := v[0], v[0]
 	for _, x := range v {
 		lo, hi = min(lo, x), max(hi, x)
 	}
 	width := max(minWidth, widthOf(uint64(hi)-uint64(lo)))
-	dst = binary.AppendVarint(append(dst, byte(width)), lo)
-	at := len(dst)
-	dst = slices.Grow(dst, width*len(v))[:at+width*len(v)]
-	out := dst[at:]
+	dst, out := appendFrame(dst, width, int64(lo), len(v))
 	switch width {
 	case 1:
 		for i, x := range v {
@@ -44,6 +40,14 @@ func appendInts(dst []byte, v []int64, minWidth int) []byte {
 	return dst
 }
 
+// appendFrame appends the head of n integers and room for their offsets.
+func appendFrame(dst []byte, width int, lo int64, n int) (all, out []byte) {
+	dst = binary.AppendVarint(append(dst, byte(width)), lo)
+	at := len(dst)
+	dst = slices.Grow(dst, width*n)[:at+width*n]
+	return dst, dst[at:]
+}
+
 func widthOf(span uint64) int {
 	switch {
 	case span == 0:
@@ -58,42 +62,64 @@ func widthOf(span uint64) int {
 	return 8
 }
 
-func (r *reader) ints(n int) []int64 {
-	width := r.byte()
-	lo := r.varint()
-	switch width {
+// frame is the head of integers and their offsets.
+type frame struct {
+	width byte
+	lo    int64
+	p     []byte
+}
+
+func (r *reader) frame(n int) (f frame) {
+	f.width, f.lo = r.byte(), r.varint()
+	switch f.width {
 	case 0, 1, 2, 4, 8:
+		f.p = r.take(uint64(f.width) * uint64(n))
 	default:
 		r.bad("integers have a width that is not 0, 1, 2, 4 or 8")
 	}
-	p := r.take(uint64(width) * uint64(n))
+	return f
+}
+
+func (r *reader) ints(n int) []int64 {
+	f := r.frame(n)
 	if r.fail != "" {
 		return nil
 	}
 	v := make([]int64, n)
-	switch width {
+	unpack(v, f)
+	return v
+}
+
+// unpack fills v; the frame has an offset for each.
+func unpack[T word](v []T, f frame) {
+	lo := T(f.lo)
+	p := f.p
+	switch f.width {
 	case 0:
 		for i := range v {
 			v[i] = lo
 		}
 	case 1:
-		for i, x := range p[:len(v)] {
-			v[i] = lo + int64(x)
+		p = p[:len(v)]
+		for i, x := range p {
+			v[i] = lo + T(x)
 		}
 	case 2:
 		for i := range v {
-			v[i] = lo + int64(binary.LittleEndian.Uint16(p[2*i:]))
+			v[i] = lo + T(binary.LittleEndian.Uint16(p[:2]))
+			p = p[2:]
 		}
 	case 4:
 		for i := range v {
-			v[i] = lo + int64(binary.LittleEndian.Uint32(p[4*i:]))
+			v[i] = lo + T(binary.LittleEndian.Uint32(p[:4]))
+			p = p[4:]
 		}
 	case 8:
 		for i := range v {
-			v[i] = lo + int64(binary.LittleEndian.Uint64(p[8*i:]))
+			v[i] = lo + T(binary.LittleEndian.Uint64(p[:8]))
+			p = p[8:]
 		}
 	}
-	return v
 }
 
 // Bools are one bit a row, least significant first.
@@ -119,74 +145,4 @@ func (r *reader) bools(n int) []int64 {
 		v[i] = int64(p[i>>3] >> (i & 7) & 1)
 	}
 	return v
-}
-
-// Doubles are integers when they are whole numbers or have two decimals, as prices have: a mark (1 or 2) and the
-// integers of the doubles times 1 or 100. Else the mark is 0 and eight bytes a value follow.
-const (
-	doublesRaw     = 0
-	doublesWhole   = 1
-	doublesHundred = 2
-)
-
-func appendDoubles(dst []byte, v []float64, minWidth int) []byte {
-	for mark, scale := range [...]float64{doublesWhole: 1, doublesHundred: 100} {
-		if mark == doublesRaw || !scales(v[len(v)/2], scale) {
-			continue
-		}
-		if out, ok := appendScaled(append(dst, byte(mark)), v, scale, minWidth); ok {
-			return out
-		}
-	}
-	dst = append(dst, doublesRaw)
-	for _, f := range v {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(f))
-	}
-	return dst
-}
-
-// scales reports whether f is exactly an integer below 2^52 divided by scale. A NaN, an infinity and -0 are not.
-func scales(f, scale float64) bool {
-	x := math.RoundToEven(f * scale)
-	return x/scale == f && x < 1<<52 && x > -1<<52 && !(x == 0 && math.Signbit(f))
-}
-
-func appendScaled(dst []byte, v []float64, scale float64, minWidth int) ([]byte, bool) {
-	ints := make([]int64, len(v))
-	for i, f := range v {
-		if !scales(f, scale) {
-			return nil, false
-		}
-		ints[i] = int64(math.RoundToEven(f * scale))
-	}
-	return appendInts(dst, ints, minWidth), true
-}
-
-func (r *reader) doubles(n int) []float64 {
-	mark := r.byte()
-	switch mark {
-	case doublesWhole, doublesHundred:
-		scale := 1.0
-		if mark == doublesHundred {
-			scale = 100
-		}
-		ints := r.ints(n)
-		v := make([]float64, len(ints))
-		for i, x := range ints {
-			v[i] = float64(x) / scale
-		}
-		return v
-	case doublesRaw:
-		p := r.take(8 * uint64(n))
-		if r.fail != "" {
-			return nil
-		}
-		v := make([]float64, n)
-		for i := range v {
-			v[i] = types.CanonicalDouble(math.Float64frombits(binary.LittleEndian.Uint64(p[8*i:])))
-		}
-		return v
-	}
-	r.bad("doubles have an unknown encoding")
-	return nil
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
@@ -26,30 +25,70 @@ func appendTexts(dst []byte, col *zset.Column, n, minWidth int) []byte {
 }
 
 func appendLengths(dst []byte, offs []uint32, minWidth int) []byte {
-	lens := make([]int64, len(offs)-1)
-	for i := range lens {
-		lens[i] = int64(offs[i+1] - offs[i])
+	lo, hi := uint32(math.MaxUint32), uint32(0)
+	at := offs[0]
+	for _, to := range offs[1:] {
+		lo, hi = min(lo, to-at), max(hi, to-at)
+		at = to
 	}
-	return appendInts(dst, lens, minWidth)
+	width := max(minWidth, widthOf(uint64(hi-lo)))
+	dst, out := appendFrame(dst, width, int64(lo), len(offs)-1)
+	if width == 0 {
+		return dst
+	}
+	at = offs[0]
+	for i, to := range offs[1:] {
+		x := to - at - lo
+		at = to
+		switch width {
+		case 1:
+			out[i] = byte(x)
+		case 2:
+			binary.LittleEndian.PutUint16(out[2*i:], uint16(x))
+		default:
+			binary.LittleEndian.PutUint32(out[4*i:], x)
+		}
+	}
+	return dst
 }
+
+// stackCodes is the size of a dictionary and of a batch whose scratch memory needs no allocation.
+const stackCodes = 1024
 
 // appendCoded writes the entries that are used, in order of first use, so that a block stands for itself.
 func appendCoded(dst []byte, col *zset.Column, n, minWidth int) []byte {
-	remap := make([]uint32, col.Dict.Len()) // new code + 1
-	codes := make([]int64, n)
-	offs := make([]uint32, 1, 64)
-	var text []byte
+	var remapBuf, codesBuf, usedBuf [stackCodes]uint32
+	remap, codes, used := remapBuf[:], codesBuf[:], usedBuf[:0]
+	if col.Dict.Len() > len(remap) {
+		remap = make([]uint32, col.Dict.Len()) // new code + 1
+	}
+	if n > len(codes) {
+		codes = make([]uint32, n)
+	}
+	codes = codes[:n]
 	for i, code := range col.Codes[:n] {
 		if remap[code] == 0 {
-			text = append(text, col.Dict.At(code)...)
-			offs = append(offs, uint32(len(text)))
-			remap[code] = uint32(len(offs) - 1)
+			used = append(used, code)
+			remap[code] = uint32(len(used))
 		}
-		codes[i] = int64(remap[code] - 1)
+		codes[i] = remap[code] - 1
 	}
-	dst = binary.AppendUvarint(append(dst, textsDict), uint64(len(offs)-1))
-	dst = appendLengths(dst, offs, 0)
-	return appendInts(append(dst, text...), codes, minWidth)
+	dst = binary.AppendUvarint(append(dst, textsDict), uint64(len(used)))
+	dst = appendEntries(dst, col.Dict, used)
+	return appendInts(dst, codes, minWidth)
+}
+
+func appendEntries(dst []byte, d *zset.Dict, used []uint32) []byte {
+	var lensBuf [stackCodes]uint32
+	lens := lensBuf[:0]
+	for _, code := range used {
+		lens = append(lens, uint32(len(d.At(code))))
+	}
+	dst = appendInts(dst, lens, 0)
+	for _, code := range used {
+		dst = append(dst, d.At(code)...)
+	}
+	return dst
 }
 
 func (r *reader) texts(col *zset.Column, n int) {
@@ -63,38 +102,65 @@ func (r *reader) texts(col *zset.Column, n int) {
 			return
 		}
 		offs, text := r.plain(int(entries))
-		codes := r.ints(n)
+		f := r.frame(n)
 		if r.fail != "" {
+			return
+		}
+		if f.lo < 0 || f.lo >= int64(entries) || f.width > 4 {
+			r.bad("a code is beyond its dictionary")
 			return
 		}
 		col.Dict = &zset.Dict{Offs: offs, Bytes: text}
 		col.Codes = make([]uint32, n)
-		for i, c := range codes {
-			if uint64(c) >= entries {
-				r.bad("a code is beyond its dictionary")
-				return
-			}
-			col.Codes[i] = uint32(c)
+		unpack(col.Codes, f)
+		most := uint32(0)
+		for _, c := range col.Codes {
+			most = max(most, c)
+		}
+		if uint64(most) >= entries {
+			r.bad("a code is beyond its dictionary")
 		}
 	default:
 		r.bad("texts have an unknown encoding")
 	}
 }
 
-// plain reads lengths and bytes of n texts.
+// plain reads lengths and bytes of n texts. The bytes stay where they are.
 func (r *reader) plain(n int) (offs []uint32, text []byte) {
-	lens := r.ints(n)
+	f := r.frame(n)
 	if r.fail != "" {
+		return nil, nil
+	}
+	if f.lo < 0 || f.lo > maxTextBytes || f.width > 4 {
+		r.bad("texts are longer than a column can be")
 		return nil, nil
 	}
 	offs = make([]uint32, n+1)
 	total := uint64(0)
-	for i, l := range lens {
-		if total += uint64(l); uint64(l) > maxTextBytes || total > maxTextBytes {
-			r.bad("texts are longer than a column can be")
-			return nil, nil
+	switch f.width {
+	case 0:
+		total = uint64(f.lo) * uint64(n)
+		if total <= maxTextBytes {
+			for i := range offs {
+				offs[i] = uint32(f.lo) * uint32(i)
+			}
 		}
-		offs[i+1] = uint32(total)
+	case 1:
+		for i, x := range f.p[:n] {
+			total += uint64(f.lo) + uint64(x)
+			offs[i+1] = uint32(total)
+		}
+	case 2:
+		for i := range n {
+			total += uint64(f.lo) + uint64(binary.LittleEndian.Uint16(f.p[2*i:]))
+			offs[i+1] = uint32(total)
+		}
+	default:
+		for i := range n {
+			total += uint64(f.lo) + uint64(binary.LittleEndian.Uint32(f.p[4*i:]))
+			offs[i+1] = uint32(total)
+		}
 	}
-	return offs, slices.Clone(r.take(total))
+	// The bytes are there, so that the sum is below their number and no offset has wrapped.
+	return offs, r.take(total)
 }

@@ -59,7 +59,7 @@ func Encode(dst []byte, kinds []types.Kind, b *zset.Batch) []byte {
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
 }
 
-// Decode reads an encoded batch. The batch does not share p's memory.
+// Decode reads an encoded batch. The texts of the batch may share p's memory, which must not change afterwards.
 func Decode(p []byte) (kinds []types.Kind, b *zset.Batch, err error) {
 	if len(p) < headerBytes+trailerBytes {
 		return nil, nil, fmt.Errorf("%w: %d bytes are too few", ErrFormat, len(p))
