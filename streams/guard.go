@@ -20,25 +20,17 @@ type guard struct {
 	systemUser     string
 	systemPassword string
 
-	ready chan struct{} // closed by attach: external clients wait for it
-	once  sync.Once
-	ns    *server.Server
+	kick func(cid uint64) error // closes a connection of the server
 
 	mu      sync.Mutex
-	conns   map[uint64]*client // external connections by their id
-	sweepAt int                // size of conns at which the ended ones are removed
+	tickets map[string]*ticket // by secret
+	conns   map[uint64]*ticket // by the server's number
 
 	violations    chan Violation
 	refused, lost atomic.Uint64
 	done          chan struct{}
+	once          sync.Once
 	running       sync.WaitGroup
-}
-
-// client is what is known of an external connection.
-type client struct {
-	identity *Identity
-	remote   string
-	expiry   *time.Timer
 }
 
 // violationQueue is how many refused operations wait for the hook; one client can produce them faster than any
@@ -46,12 +38,10 @@ type client struct {
 const violationQueue = 256
 
 func newGuard(o Options) *guard {
-	var pw [24]byte
-	rand.Read(pw[:]) // It never fails: the runtime ends the process instead.
 	g := &guard{
-		auth: o.Auth, log: o.Logger, systemUser: "$streamsforge", systemPassword: hex.EncodeToString(pw[:]),
-		ready: make(chan struct{}), conns: map[uint64]*client{}, sweepAt: minSweep, done: make(chan struct{}),
-		violations: make(chan Violation, violationQueue),
+		auth: o.Auth, log: o.Logger, systemUser: "$streamsforge", systemPassword: newSecret(),
+		tickets: map[string]*ticket{}, conns: map[uint64]*ticket{},
+		violations: make(chan Violation, violationQueue), done: make(chan struct{}),
 	}
 	if o.Violations == nil {
 		g.violations = nil
@@ -70,59 +60,93 @@ func newGuard(o Options) *guard {
 	return g
 }
 
-// attach lets external clients in, now that the server can be asked about them.
-func (g *guard) attach(ns *server.Server) error {
-	g.ns = ns
-	close(g.ready)
-	return nil
-}
-
 // close ends the hook. The server is down by then.
 func (g *guard) close() {
 	g.once.Do(func() { close(g.done) })
 	g.running.Wait()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, c := range g.conns {
-		c.stop()
-	}
-	clear(g.conns)
 }
 
-// Check implements server.Authentication.
+// ticketUser is the name under which the gate presents external clients to the server.
+const ticketUser = "$ticket"
+
+// ticket is the admission of one external connection.
+type ticket struct {
+	secret   string
+	identity *Identity
+	remote   string
+	cid      uint64 // the server's number of the connection; 0 before it has come
+	expiry   *time.Timer
+}
+
+func newSecret() string {
+	var b [24]byte
+	rand.Read(b[:]) // It never fails: the runtime ends the process instead.
+	return hex.EncodeToString(b[:])
+}
+
+// admit asks the Authenticator about a client, for the gate. Every refusal is ErrRefused.
+func (g *guard) admit(who credentials, remote string) (*ticket, error) {
+	err := error(ErrRefused)
+	var id *Identity
+	if g.auth != nil {
+		id, err = g.auth.Authenticate(who.User, who.Password, who.Token)
+		if err == nil && (id == nil || id.User == "") {
+			err = ErrRefused
+		}
+	}
+	if err != nil {
+		g.log.Info("nats: connection refused", "user", who.User, "remote", remote, "error", err)
+		return nil, ErrRefused
+	}
+	t := &ticket{secret: newSecret(), identity: id, remote: remote}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tickets[t.secret] = t
+	return t, nil
+}
+
+// forget ends an admission: the connection is gone.
+func (g *guard) forget(t *ticket) {
+	if t == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.tickets, t.secret)
+	delete(g.conns, t.cid)
+	if t.expiry != nil {
+		t.expiry.Stop()
+	}
+}
+
+// Check implements server.Authentication: the connections of this process have its password, those of the gate a
+// ticket, and there are no others.
 func (g *guard) Check(c server.ClientAuthentication) bool {
 	o := c.GetOpts()
-	if o.Username == g.systemUser {
+	switch o.Username {
+	case g.systemUser:
 		if subtle.ConstantTimeCompare([]byte(o.Password), []byte(g.systemPassword)) != 1 {
 			return false
 		}
 		c.RegisterUser(&server.User{Username: g.systemUser})
 		return true
+	case ticketUser:
+		cid := c.GetID()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		t := g.tickets[o.Password]
+		if t == nil || t.cid != 0 {
+			return false
+		}
+		t.cid = cid
+		g.conns[cid] = t
+		c.RegisterUser(&server.User{Username: t.identity.User, Permissions: permissions(t.identity)})
+		if at := t.identity.Expires; !at.IsZero() {
+			t.expiry = time.AfterFunc(time.Until(at), func() { g.disconnect(cid, "the token has expired") })
+		}
+		return true
 	}
-	select {
-	case <-g.ready:
-	case <-g.done:
-		return false
-	}
-	remote := ""
-	if a := c.RemoteAddress(); a != nil {
-		remote = a.String()
-	}
-	if g.auth == nil || c.Kind() != server.CLIENT {
-		g.log.Info("nats: connection refused", "user", o.Username, "remote", remote, "error", "external clients are not accepted")
-		return false
-	}
-	id, err := g.auth.Authenticate(o.Username, o.Password, o.Token)
-	if err == nil && (id == nil || id.User == "" || id.User == g.systemUser) {
-		err = ErrRefused
-	}
-	if err != nil {
-		g.log.Info("nats: connection refused", "user", o.Username, "remote", remote, "error", err)
-		return false
-	}
-	c.RegisterUser(&server.User{Username: id.User, Permissions: permissions(id)})
-	g.remember(c.GetID(), id, remote)
-	return true
+	return false
 }
 
 // never lists what no external client may publish to, whatever a policy says: journals and the clock have one
@@ -150,35 +174,6 @@ func permissions(id *Identity) *server.Permissions {
 		p.Publish.Deny = []string{">"}
 	}
 	return p
-}
-
-// remember keeps what Recheck and the violation hook need. The server does not say when a connection ends, so the
-// table is swept when it has doubled.
-func (g *guard) remember(cid uint64, id *Identity, remote string) {
-	c := &client{identity: id, remote: remote}
-	if !id.Expires.IsZero() {
-		c.expiry = time.AfterFunc(time.Until(id.Expires), func() { g.disconnect(cid, "the token has expired") })
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if len(g.conns) >= g.sweepAt {
-		for cid, c := range g.conns {
-			if g.ns.GetClient(cid) == nil {
-				c.stop()
-				delete(g.conns, cid)
-			}
-		}
-		g.sweepAt = max(minSweep, 2*len(g.conns))
-	}
-	g.conns[cid] = c
-}
-
-const minSweep = 64
-
-func (c *client) stop() {
-	if c.expiry != nil {
-		c.expiry.Stop()
-	}
 }
 
 // Refresher is an optional ability of an [Authenticator]: the present identity of a user whose connection was
@@ -237,13 +232,11 @@ func sameRights(a, b *Identity) bool {
 func (g *guard) disconnect(cid uint64, why string) {
 	g.mu.Lock()
 	c := g.conns[cid]
-	delete(g.conns, cid)
 	g.mu.Unlock()
 	if c == nil {
 		return
 	}
-	c.stop()
-	if err := g.ns.DisconnectClientByID(cid); err == nil {
+	if err := g.kick(cid); err == nil {
 		g.log.Info("nats: connection closed", "user", c.identity.User, "remote", c.remote, "reason", why)
 	}
 }

@@ -51,15 +51,16 @@ func (l *serverLog) write(level slog.Level, format string, v []any) {
 
 const (
 	publishViolation   = "Publish Violation - Subject %q"
+	replyViolation     = "Publish Violation - Reply %q"
 	subscribeViolation = "Subscription Violation - Subject "
 )
 
-// parseViolation reads the two messages of the server's client.go: the connection is in the prefix, and the subject
+// parseViolation reads the three messages of the server's client.go: the connection is in the prefix, and the subject
 // is an argument (publish) or quoted in the text (subscription). The client's own name stands between them, so
 // nothing else of the line is trusted.
 func parseViolation(format string, v []any) (cid uint64, subject string, publish, ok bool) {
 	switch {
-	case strings.HasSuffix(format, publishViolation) && len(v) > 0:
+	case (strings.HasSuffix(format, publishViolation) || strings.HasSuffix(format, replyViolation)) && len(v) > 0:
 		switch s := v[0].(type) {
 		case []byte:
 			subject = string(s)
@@ -69,6 +70,9 @@ func parseViolation(format string, v []any) (cid uint64, subject string, publish
 			return 0, "", false, false
 		}
 		publish = true
+		if strings.HasSuffix(format, replyViolation) {
+			subject = strings.TrimPrefix(subject, refusedReply)
+		}
 	case len(v) == 0 && strings.Contains(format, subscribeViolation):
 		quoted, err := strconv.QuotedPrefix(format[strings.LastIndex(format, subscribeViolation)+len(subscribeViolation):])
 		if err != nil {

@@ -2,12 +2,10 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -24,6 +22,10 @@ const headerRoom = 64 << 10
 // server only queues.
 const asyncWindow = 1024
 
+// authTimeout is how long the server waits for a connection to say who it is, in seconds; the check of a password may
+// take a while when many come at once.
+const authTimeout = 10
+
 // Server is the embedded log: a NATS server, the lock on its directory, and the connections of this process.
 //
 // Work of different kinds has connections of its own, because one connection is one ordered byte stream: a
@@ -33,6 +35,7 @@ type Server struct {
 	unlock func() error
 	ns     *server.Server
 	guard  *guard
+	gate   *gate // nil without a listener
 
 	system  *nats.Conn // key-value buckets, services, everything of the callers
 	commits *nats.Conn // fenced appends and short requests
@@ -69,13 +72,16 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	host, port, err := listenAddress(s.opts.Listen)
+	listener, err := listen(s.opts.Listen)
 	if err != nil {
 		return err
 	}
 	s.guard = newGuard(s.opts)
+	if listener != nil {
+		s.gate = &gate{listener: listener, guard: s.guard, limit: s.opts.MaxPayload + headerRoom, log: s.opts.Logger}
+	}
 	so := &server.Options{
-		ServerName: "streamsforge", Host: host, Port: port, DontListen: s.opts.Listen == "",
+		ServerName: "streamsforge", DontListen: true, Port: -1, AuthTimeout: authTimeout,
 		NoSigs: true, DisableJetStreamBanner: true,
 		MaxPayload: int32(s.opts.MaxPayload + headerRoom),
 		JetStream:  true, StoreDir: storeDir,
@@ -96,10 +102,15 @@ func (s *Server) start(ctx context.Context) error {
 	if err := s.awaitReady(ctx, log.fatal); err != nil {
 		return err
 	}
-	if err := s.guard.attach(ns); err != nil {
+	if err := s.connect(); err != nil {
 		return err
 	}
-	return s.connect()
+	s.guard.kick = ns.DisconnectClientByID
+	if s.gate != nil {
+		s.gate.dial = ns.InProcessConn
+		s.gate.open()
+	}
+	return nil
 }
 
 // prepareDir creates and locks the data directory. Streams in memory still get a directory from JetStream, for
@@ -125,32 +136,20 @@ func (s *Server) prepareDir() (string, error) {
 	return dir, nil
 }
 
-// listenAddress checks the address and that its port is free. The server itself would only say so after it has
-// recovered every stream.
-func listenAddress(listen string) (host string, port int, err error) {
-	if listen == "" {
-		return "", -1, nil
+// listen takes the address before anything else is begun, so that a taken port costs no recovery. Clients wait in the
+// queue of the listener until the server is ready.
+func listen(address string) (net.Listener, error) {
+	if address == "" {
+		return nil, nil
 	}
-	host, p, err := net.SplitHostPort(listen)
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, &SettingError{"Nats:Listen", address, err, "use host:port, or nothing for in-process connections only"}
+	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return "", 0, &SettingError{"Nats:Listen", listen, err, "use host:port, or nothing for in-process connections only"}
+		return nil, &SettingError{"Nats:Listen", address, fmt.Errorf("cannot listen: %w", err), "stop what uses the address, or set another Nats:Listen"}
 	}
-	if port, err = strconv.Atoi(p); err != nil || port < 0 || port > 65535 {
-		return "", 0, &SettingError{"Nats:Listen", listen, fmt.Errorf("%q is not a port", p), "use host:port, or nothing for in-process connections only"}
-	}
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		return "", 0, portError(listen, err)
-	}
-	l.Close()
-	if port == 0 {
-		port = server.RANDOM_PORT
-	}
-	return host, port, nil
-}
-
-func portError(listen string, err error) error {
-	return &SettingError{"Nats:Listen", listen, fmt.Errorf("cannot listen: %w", err), "stop what uses the address, or set another Nats:Listen"}
+	return l, nil
 }
 
 // awaitReady waits for the recovery of the streams and for the listener: a dial before that loses messages.
@@ -159,9 +158,6 @@ func (s *Server) awaitReady(ctx context.Context, fatal <-chan string) error {
 	for !s.ns.ReadyForConnections(50 * time.Millisecond) {
 		select {
 		case reason := <-fatal:
-			if s.opts.Listen != "" && s.ns.Addr() == nil && s.ns.JetStreamEnabled() {
-				return portError(s.opts.Listen, errors.New(reason))
-			}
 			return fmt.Errorf("start the NATS server in %s: %s", s.opts.DataDir, reason)
 		case <-ctx.Done():
 			return ctx.Err()
@@ -228,10 +224,10 @@ func (s *Server) Storage() string { return s.opts.Storage }
 
 // Address is where the listener accepts external clients; empty when there is none.
 func (s *Server) Address() string {
-	if a := s.ns.Addr(); a != nil {
-		return a.String()
+	if s.gate == nil {
+		return ""
 	}
-	return ""
+	return s.gate.listener.Addr().String()
 }
 
 // Recheck makes the live connections of a user, or of all users when it is empty, prove their rights again. The
@@ -279,6 +275,9 @@ func (s *Server) stop() error {
 	if s.ns != nil {
 		s.ns.Shutdown()
 		s.ns.WaitForShutdown()
+	}
+	if s.gate != nil {
+		s.gate.close()
 	}
 	if s.guard != nil {
 		s.guard.close()
