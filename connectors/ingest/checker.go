@@ -18,11 +18,12 @@ type Checker struct {
 	policy  decode.Policy
 	retract int // column of _retract when it is a Bool, else -1
 	key     int // column of the dedup key, -1 without one
+	field   string
 }
 
 // NewChecker returns a checker for a source's fields. dedupField is "" for a source without row dedup.
 func NewChecker(fields types.Schema, o decode.Options, dedupField string) *Checker {
-	c := &Checker{dec: decode.New(fields, o), policy: o.OnCoercion, retract: -1, key: -1}
+	c := &Checker{dec: decode.New(fields, o), policy: o.OnCoercion, retract: -1, key: -1, field: dedupField}
 	layout := c.dec.Layout()
 	for i, f := range layout {
 		if f.Name == types.RetractColumn && f.Kind == types.Bool {
@@ -133,7 +134,7 @@ func (c *Checker) admissible(out *Checked, events [][]byte, taken []int, b *zset
 		}
 		r := Row{Data: events[i]}
 		if c.key >= 0 && !b.Cols[c.key].IsNull(n) {
-			r.Key, r.HasKey = KeyOf(b.Cols[c.key].Value(n)), true
+			r.Key, r.HasKey = KeyOf(c.field, b.Cols[c.key].Value(n)), true
 		}
 		out.Rows = append(out.Rows, r)
 	}

@@ -134,10 +134,10 @@ func (q *Queue) drop(r Range, from int) int {
 	return n
 }
 
-// Append adds a stored entry. Its rows continue the numbering.
+// Append adds a stored entry. Its rows come after all before it.
 func (q *Queue) Append(e Entry) {
-	if e.Rows.From != q.next {
-		panic(fmt.Sprintf("BUG: ingest.Queue: entry starts at row %d, expected %d", e.Rows.From, q.next))
+	if e.Rows.From < q.next {
+		panic(fmt.Sprintf("BUG: ingest.Queue: entry starts at row %d, expected %d or more", e.Rows.From, q.next))
 	}
 	q.waiting = append(q.waiting, slot{e, e.Rows})
 	q.next = e.Rows.To

@@ -1,10 +1,12 @@
 package ingest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"slices"
 
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -12,10 +14,12 @@ import (
 // Key stands for the value of a dedup field: a hash wide enough that nobody finds two values with one Key.
 type Key [16]byte
 
-// KeyOf returns the key of a value. Values of different kinds have different keys.
-func KeyOf(v types.Value) Key {
+// KeyOf returns the key of a field's value. Values of different fields or kinds have different keys, so a window
+// survives a change of the field.
+func KeyOf(field string, v types.Value) Key {
 	h := sha256.New()
-	h.Write([]byte{byte(v.Kind())})
+	h.Write([]byte(field))
+	h.Write([]byte{0, byte(v.Kind())})
 	h.Write([]byte(v.String()))
 	var k Key
 	copy(k[:], h.Sum(nil))
@@ -107,11 +111,20 @@ func (w *Window) AppendChunk(dst []byte, chunk int64) []byte {
 	return dst
 }
 
+func firstKey(b []byte) uint64 {
+	if len(b) < chunkHeader {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b[5:])
+}
+
 var errChunk = errors.New("damaged chunk of dedup keys")
 
-// RestoreWindow makes a window of stored chunks in rising order. Keys before a gap are forgotten: the window would not
-// be one of consecutive numbers.
+// RestoreWindow makes a window of stored chunks, in whatever order they come. Keys before a gap are forgotten: the
+// window would not be one of consecutive numbers.
 func RestoreWindow(size int, chunks [][]byte) (*Window, error) {
+	chunks = slices.Clone(chunks)
+	slices.SortFunc(chunks, func(x, y []byte) int { return cmp.Compare(firstKey(x), firstKey(y)) })
 	w := NewWindow(size)
 	for _, b := range chunks {
 		if len(b) < chunkHeader || (len(b)-chunkHeader)%len(Key{}) != 0 || (len(b)-chunkHeader)/len(Key{}) > chunkKeys ||
@@ -132,3 +145,6 @@ func RestoreWindow(size int, chunks [][]byte) (*Window, error) {
 	}
 	return w, nil
 }
+
+// Places is how many places the stored chunks of a window of a size go round in: more than can be needed at once.
+func Places(size int) int64 { return int64(size)/chunkKeys + 3 }

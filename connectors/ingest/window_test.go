@@ -22,12 +22,12 @@ func TestKeysOfKindsDiffer(t *testing.T) {
 		types.LongOf(1), types.DoubleOf(1), types.StringOf("1"), types.BoolOf(true), types.TimestampOf(1), types.JsonOf("1"),
 		types.StringOf(""), types.StringOf("NULL"), types.LongOf(-1), types.DoubleOf(1.5),
 	} {
-		k := ingest.KeyOf(v)
+		k := ingest.KeyOf("f", v)
 		if other, ok := seen[k]; ok {
 			t.Errorf("%v and %v have one key", v, other)
 		}
 		seen[k] = v
-		if k != ingest.KeyOf(v) {
+		if k != ingest.KeyOf("f", v) || k == ingest.KeyOf("g", v) {
 			t.Errorf("%v has two keys", v)
 		}
 	}
