@@ -72,7 +72,7 @@ func (q *Quarantine) List(ctx context.Context, env, source string, limit int) (v
 
 // open returns the stream of a source and that of its quarantine.
 func (q *Quarantine) open(ctx context.Context, at address, r *catalog.SourceRecord) (src, st *streams.Stream, err error) {
-	src, err := q.in.o.Streams.EnsureSource(ctx, at.env, at.source, q.in.o.SourceLimits(r))
+	src, err = q.in.o.Streams.EnsureSource(ctx, at.env, at.source, q.in.o.SourceLimits(r))
 	if err != nil {
 		return nil, nil, err
 	}
