@@ -58,6 +58,20 @@ func (s *Service) ConnectNATS(ctx context.Context, address, user, password, toke
 	if err != nil {
 		return Connection{}, err
 	}
+	return s.connection(ctx, p, resources)
+}
+
+// RefreshNATS lists the subjects of a user that is connected already. The error says that the user may not be
+// connected any more.
+func (s *Service) RefreshNATS(ctx context.Context, username string, resources []Resource) (Connection, error) {
+	p, err := s.principal(ctx, identity{username: username})
+	if err != nil {
+		return Connection{}, err
+	}
+	return s.connection(ctx, p, resources)
+}
+
+func (s *Service) connection(ctx context.Context, p Principal, resources []Resource) (Connection, error) {
 	rights := s.Rights(ctx, p)
 	if d := rights.Floor("default", Viewer); !d.Allowed {
 		return Connection{}, errors.New(d.Reason)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"unicode/utf8"
 )
 
@@ -19,7 +18,7 @@ const (
 )
 
 // ErrPassword says that a password cannot be used.
-var ErrPassword = errors.New("a password has between 1 and 1024 bytes of valid UTF-8")
+var ErrPassword error = &InvalidError{Text: "a password has between 1 and 1024 bytes of valid UTF-8"}
 
 // hashPassword makes the stored form of a password with a new salt.
 func hashPassword(password string) (hash, salt []byte, err error) {

@@ -28,19 +28,28 @@ type NewUser struct {
 // ErrUserExists refuses a second login of one name.
 var ErrUserExists = errors.New("username already exists")
 
+// InvalidError refuses a change of a login that breaks a rule.
+type InvalidError struct{ Text string }
+
+func (e *InvalidError) Error() string { return e.Text }
+
+func invalidf(format string, args ...any) error {
+	return &InvalidError{Text: fmt.Sprintf(format, args...)}
+}
+
 // CreateUser stores a login and mirrors its role into the access document.
 func (s *Service) CreateUser(ctx context.Context, actor string, n NewUser) (User, error) {
 	if strings.TrimSpace(n.Username) == "" || n.Password == "" {
-		return User{}, errors.New("username and password are required")
+		return User{}, invalidf("username and password are required")
 	}
 	if len(n.Username) > maxUsername || !utf8.ValidString(n.Username) || strings.ContainsFunc(n.Username, unicode.IsControl) || strings.ContainsRune(n.Username, ':') {
-		return User{}, fmt.Errorf("username %q: at most %d bytes, without control characters and ':'", n.Username, maxUsername)
+		return User{}, invalidf("username %q: at most %d bytes, without control characters and ':'", n.Username, maxUsername)
 	}
 	if n.Role == "" {
 		n.Role = Viewer
 	}
 	if !n.Role.Valid() {
-		return User{}, fmt.Errorf("role '%s' is not one of Viewer, Editor, Admin", n.Role)
+		return User{}, invalidf("role '%s' is not one of Viewer, Editor, Admin", n.Role)
 	}
 	if n.DisplayName == "" {
 		n.DisplayName = n.Username
@@ -65,6 +74,71 @@ func (s *Service) CreateUser(ctx context.Context, actor string, n NewUser) (User
 		return u.User, fmt.Errorf("user '%s' exists now, but its role was not mirrored into the access document: %w", n.Username, err)
 	}
 	return u.User, nil
+}
+
+// UserEdit changes a login; absent members stay as they are.
+type UserEdit struct {
+	DisplayName *string
+	Role        *Role
+	Password    *string
+}
+
+// UpdateUser changes a login and mirrors a new role into the access document.
+func (s *Service) UpdateUser(ctx context.Context, actor, username string, e UserEdit) (User, error) {
+	if e.Role != nil && !e.Role.Valid() {
+		return User{}, invalidf("role '%s' is not one of Viewer, Editor, Admin", *e.Role)
+	}
+	var hash, salt []byte
+	if e.Password != nil {
+		var err error
+		if hash, salt, err = hashPassword(*e.Password); err != nil {
+			return User{}, err
+		}
+	}
+	const attempts = 5
+	for range attempts {
+		u, rev, ok, err := s.opt.Users.Get(ctx, EncodeKey(username))
+		switch {
+		case err != nil:
+			return User{}, fmt.Errorf("read user: %w", err)
+		case !ok:
+			return User{}, ErrNoUser
+		}
+		roleChanged := e.Role != nil && *e.Role != u.Role
+		if e.DisplayName != nil {
+			u.DisplayName = *e.DisplayName
+		}
+		if e.Role != nil {
+			u.Role = *e.Role
+		}
+		if hash != nil {
+			u.Hash, u.Salt, u.Iterations, u.Demo = hash, salt, Iterations, false
+		}
+		_, err = s.opt.Users.Put(ctx, EncodeKey(username), u, rev)
+		if errors.Is(err, ErrRevision) {
+			continue
+		}
+		if err != nil {
+			return User{}, fmt.Errorf("store user: %w", err)
+		}
+		s.forget(username)
+		if !roleChanged {
+			return u.User, nil
+		}
+		err = s.EditPolicy(ctx, username, func(d *Document) {
+			entry := UserAccess{Username: username, Grants: []Grant{}}
+			if i := slices.IndexFunc(d.Users, func(a UserAccess) bool { return a.Username == username }); i >= 0 {
+				entry = d.Users[i]
+			}
+			entry.Roles, entry.UpdatedAtMs, entry.UpdatedBy = []string{string(u.Role)}, s.opt.Now().UnixMilli(), actor
+			d.setUser(entry)
+		})
+		if err != nil {
+			return u.User, fmt.Errorf("user '%s' is changed, but the role was not mirrored into the access document: %w", username, err)
+		}
+		return u.User, nil
+	}
+	return User{}, fmt.Errorf("store user: %w", ErrRevision)
 }
 
 // Users lists the logins by name.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/streamsforge/streamsforge/access"
@@ -116,3 +117,83 @@ func (a *API) users(c *Ctx) error {
 	}
 	return c.ok(out)
 }
+
+type newUserRequest struct {
+	Username    string      `json:"username"`
+	DisplayName string      `json:"displayName"`
+	Role        access.Role `json:"role"`
+	Password    string      `json:"password"`
+}
+
+func (a *API) createUser(c *Ctx) error {
+	var in newUserRequest
+	if err := c.body(&in); err != nil {
+		return err
+	}
+	if err := c.require("user.write", in.Username, nil); err != nil {
+		return err
+	}
+	u, err := a.opt.Access.CreateUser(c.Request().Context(), c.actor(), access.NewUser{
+		Username: in.Username, DisplayName: in.DisplayName, Role: in.Role, Password: in.Password,
+	})
+	if err != nil {
+		return userError(err, u)
+	}
+	c.Response().Header().Set("Location", "/api/users/"+url.PathEscape(u.Username))
+	return c.ok(u)
+}
+
+type editUserRequest struct {
+	DisplayName *string      `json:"displayName"`
+	Role        *access.Role `json:"role"`
+	Password    *string      `json:"password"`
+}
+
+func (a *API) updateUser(c *Ctx) error {
+	var in editUserRequest
+	if err := c.body(&in); err != nil {
+		return err
+	}
+	u, err := a.opt.Access.UpdateUser(c.Request().Context(), c.actor(), c.path("username"), access.UserEdit(in))
+	if err != nil {
+		return userError(err, u)
+	}
+	return c.ok(u)
+}
+
+func (a *API) deleteUser(c *Ctx) error {
+	name := c.path("username")
+	if name == c.actor() {
+		return view.Errorf(view.Invalid, "cannot delete yourself")
+	}
+	if err := a.opt.Access.DeleteUser(c.Request().Context(), name); err != nil {
+		return userError(err, access.User{})
+	}
+	return c.empty(http.StatusNoContent)
+}
+
+// userError classifies a refusal of a change of a login. A login that was stored while its role was not mirrored is
+// told as it is: the change is there.
+func userError(err error, stored access.User) error {
+	var invalid *access.InvalidError
+	switch {
+	case errors.Is(err, access.ErrNoUser):
+		return view.ErrUnknown
+	case errors.Is(err, access.ErrUserExists):
+		return view.Errorf(view.Invalid, "%s", access.ErrUserExists)
+	case errors.As(err, &invalid):
+		return view.Errorf(view.Invalid, "%s", invalid.Text)
+	case stored.Username != "":
+		return &partialError{text: "the login '" + stored.Username + "' is stored, but its role was not mirrored into the access document; repeat the change", err: err}
+	}
+	return err
+}
+
+// partialError is a fault whose text the caller needs, because a part of the change is there.
+type partialError struct {
+	text string
+	err  error
+}
+
+func (e *partialError) Error() string { return e.text + ": " + e.err.Error() }
+func (e *partialError) Unwrap() error { return e.err }

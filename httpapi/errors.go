@@ -94,6 +94,10 @@ func (a *API) answerOf(err error, c echo.Context) (int, *ErrorBody) {
 	case errors.Is(err, context.Canceled):
 		return 499, &ErrorBody{Error: "the client has gone"} // nobody reads it
 	}
+	var partial *partialError
+	if errors.As(err, &partial) {
+		return http.StatusInternalServerError, &ErrorBody{Error: partial.text + " (internal error " + a.logged(err, c) + ")"}
+	}
 	return http.StatusInternalServerError, &ErrorBody{Error: "internal error " + a.logged(err, c)}
 }
 

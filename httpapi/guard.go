@@ -95,6 +95,8 @@ func (a *API) permit(c *Ctx) error {
 		return a.permitPipeline(c)
 	case TableKey, TableID:
 		return a.permitTable(c)
+	case UserName:
+		return c.require(c.Route.Action, c.path("username"), nil)
 	case InHandler:
 		return nil
 	}

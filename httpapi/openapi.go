@@ -17,10 +17,11 @@ var pathParam = regexp.MustCompile(`:([A-Za-z]+)`)
 
 // paramDocs says what the parameters of paths are.
 var paramDocs = map[string]string{
-	"name":  "name of the source",
-	"key":   "id or exact name",
-	"id":    "id",
-	"keyId": "id of the ingest key",
+	"name":     "name of the source",
+	"username": "name of the login",
+	"key":      "id or exact name",
+	"id":       "id",
+	"keyId":    "id of the ingest key",
 }
 
 // buildDocument derives the OpenAPI 3.1 document from the route table and checks it.
@@ -141,7 +142,7 @@ func (r Route) permission() string {
 	}
 	at := map[Scope]string{
 		Everything: "on `*`", SourceName: "on the source", PipelineKey: "on the pipeline", PipelineID: "on the pipeline",
-		TableKey: "on the table", TableID: "on the table", InHandler: "on each entity",
+		TableKey: "on the table", TableID: "on the table", UserName: "on the user name", InHandler: "on each entity",
 	}[r.Scope]
 	return fmt.Sprintf("Role %s and `%s` %s.", r.Floor, r.Action, at)
 }

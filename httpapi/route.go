@@ -69,6 +69,8 @@ const (
 	// PipelineID and TableID take an id only and ask at the entity's name.
 	PipelineID
 	TableID
+	// UserName asks at the user name in the path.
+	UserName
 	// InHandler asks at a name in the body, or filters a list: the handler does it.
 	InHandler
 )

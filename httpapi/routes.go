@@ -22,6 +22,7 @@ var (
 	conflict     = func(doc string) Status { return Status{Code: http.StatusConflict, Doc: doc, Body: ErrorBody{}} }
 	missing      = Status{Code: http.StatusNotFound, Doc: "no such entity"}
 	ambiguousKey = conflict("several entities have this name; address one by id")
+	halfDone     = Status{Code: http.StatusInternalServerError, Doc: "the login is stored and its role was not mirrored; the text says so", Body: ErrorBody{}}
 	behind       = Status{Code: http.StatusGatewayTimeout, Doc: "a position was not reached in time", Body: ErrorBody{}}
 )
 
@@ -53,6 +54,21 @@ func authRoutes() []Route {
 		{
 			Method: http.MethodGet, Path: "/api/users", Tag: "users", Summary: "Lists the logins that the caller may read.",
 			Floor: access.Admin, Action: "user.read", Scope: InHandler, Response: []access.User{}, handler: (*API).users,
+		},
+		{
+			Method: http.MethodPost, Path: "/api/users", Tag: "users", Summary: "Creates a login.",
+			Floor: access.Admin, Action: "user.write", Scope: InHandler, Request: newUserRequest{}, Response: access.User{}, Success: http.StatusCreated, handler: (*API).createUser,
+			Also: []Status{refused("`username and password are required`, `username already exists`, or another rule"), halfDone},
+		},
+		{
+			Method: http.MethodPut, Path: "/api/users/:username", Tag: "users", Summary: "Changes a login; null members stay as they are. Setting a password resets it.",
+			Floor: access.Admin, Action: "user.write", Scope: UserName, Request: editUserRequest{}, Response: access.User{}, handler: (*API).updateUser,
+			Also: []Status{refused("a rule is broken"), missing, halfDone},
+		},
+		{
+			Method: http.MethodDelete, Path: "/api/users/:username", Tag: "users", Summary: "Deletes a login and its access entry.",
+			Floor: access.Admin, Action: "user.write", Scope: UserName, Success: http.StatusNoContent, handler: (*API).deleteUser,
+			Also: []Status{refused("`cannot delete yourself`"), missing},
 		},
 	}
 }

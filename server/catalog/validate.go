@@ -1,9 +1,7 @@
 package catalog
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -68,19 +66,14 @@ func (s *Source) Problems() []string {
 // kindProblems checks what belongs to the kind: the sections and the rules of the connector contract.
 func (s *Source) kindProblems() []string {
 	var p problems
-	if s.Kind == KindGenerator && (s.EventsPerSecond <= 0 || math.IsInf(s.EventsPerSecond, 0) || math.IsNaN(s.EventsPerSecond)) {
-		p.addf("eventsPerSecond is %v: it must be greater than 0", s.EventsPerSecond)
+	if s.Kind == KindGenerator && s.EventsPerSecond == 0 {
+		p.add("eventsPerSecond is 0: it must be greater than 0") // the kind itself refuses what is below
 	}
 	d, err := s.Definition()
 	if err != nil {
 		return append(p, err.Error())
 	}
-	for _, problem := range connectors.Validate(d) {
-		// A kind may state a rule that is checked above for every kind; it is reported once.
-		if !p.has(problem) {
-			p.add(problem)
-		}
-	}
+	p.add(connectors.Validate(d)...)
 	return p
 }
 
@@ -127,15 +120,6 @@ func (p *problems) add(texts ...string) {
 }
 
 func (p *problems) addf(format string, args ...any) { p.add(fmt.Sprintf(format, args...)) }
-
-func (p *problems) has(text string) bool {
-	for _, t := range *p {
-		if t == text {
-			return true
-		}
-	}
-	return false
-}
 
 // invalid turns problems into one refusal, nil when there are none.
 func invalid(p []string) error {
@@ -219,5 +203,3 @@ func typeName(f Field) string {
 	}
 	return f.Type.String()
 }
-
-var errRetry = errors.New("the catalog changed; repeat the check")
