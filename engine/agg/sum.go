@@ -83,14 +83,12 @@ func (p *doubleSumPart) add(t *states, off int, b *zset.Batch, sel []int32, grou
 // the state unchanged, when it does not.
 func exactFast(st []uint64, x float64) bool {
 	u := math.Float64bits(x)
-	shift := uint(int(u>>52&0x7ff) - 1075 - (int(st[2]) - exactBias))
-	if shift > 63 || st[2] == 0 || st[2] >= exactWide {
-		return false
+	exp := u >> 52 & 0x7ff
+	shift := uint(int(exp) - 1075 - (int(st[2]) - exactBias))
+	if shift > 63 || st[2] == 0 || st[2] >= exactWide || exp-1 >= 0x7fe {
+		return false // the last: zero, subnormal or infinite
 	}
 	mant := u&(1<<52-1) | 1<<52
-	if u<<1>>53 == 0 {
-		return false // zero or subnormal
-	}
 	hi, lo := mant>>1>>(63-shift), mant<<shift
 	if sign := uint64(int64(u) >> 63); sign != 0 {
 		lo = -lo
