@@ -155,7 +155,7 @@ function Health() {
   const connection = useConnection();
   const ready = useReadiness();
   const instance = useInstance();
-  const failing = ready.data?.failing ?? [];
+  const failing = ready.data?.checks.filter((c) => !c.ok) ?? [];
   const offline = connection === "offline";
   const healthy = !ready.data || ready.data.status === "ready";
   const tone = offline ? "failed" : healthy ? "running" : "degraded";

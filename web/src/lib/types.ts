@@ -41,7 +41,7 @@ export interface Check {
 
 export interface Readiness {
   status: "ready" | "starting" | "draining" | "failing";
-  failing: Check[];
+  checks: Check[];
 }
 
 export interface Source {

@@ -211,7 +211,8 @@ function HealthBadge() {
   if (!ready.data) {
     return null;
   }
-  const { status, failing } = ready.data;
+  const { status } = ready.data;
+  const failing = ready.data.checks.filter((c) => !c.ok);
   return status === "ready" ? (
     <Badge variant="running" className="px-2.5 py-1">
       <CircleCheck aria-hidden /> All checks pass
