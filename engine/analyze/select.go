@@ -94,6 +94,9 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 		if s.GroupBy != nil {
 			q.report(s.GroupBy, CodeWindowMissing, hint, "GROUP BY in a pipeline needs a window")
 		}
+		if s.Having != nil && agg == nil && s.GroupBy == nil {
+			q.report(s.Having, CodeWindowMissing, hint, "HAVING in a pipeline needs a window")
+		}
 		if s.Emit != nil {
 			q.report(s.Emit, CodeWindowMissing, "remove EMIT, or add a window", "EMIT in a pipeline needs a window")
 		}
@@ -103,7 +106,7 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 		return
 	}
 	if s.Window.Kind != syntax.Tumbling {
-		q.later(s.Window, string(s.Window.Kind)+" windows", "write WINDOW TUMBLING(SIZE ...)")
+		q.later(s.Window, "a "+string(s.Window.Kind)+" window", "write WINDOW TUMBLING(SIZE ...)")
 	} else if q.from.windowed {
 		q.later(s.Window, "a window over a windowed query", "")
 	}

@@ -363,8 +363,8 @@ func (e *env) aggregate(c *syntax.Call) types.Value {
 		if n == 0 {
 			return types.Null(types.Double)
 		}
-		f, _ := sum.Quo(sum, new(big.Rat).SetInt64(n)).Float64()
-		return types.DoubleOf(f)
+		f, _ := sum.Float64() // AVG is SUM / COUNT: the exact sum is rounded first
+		return types.DoubleOf(f / float64(n))
 	case "MIN", "MAX":
 		if first {
 			return types.Null(kind)

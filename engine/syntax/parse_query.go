@@ -59,6 +59,11 @@ func (p *parser) stray() {
 		}
 		p.at = len(p.tokens) - 1
 		return
+	case (t.is("GROUP") || t.is("ORDER") || t.is("LATEST")) && !p.peekAt(1).is("BY"):
+		p.at++
+		p.expected("BY after " + strings.ToUpper(t.Text))
+		p.recover(p.atClause)
+		return
 	case !p.atClause():
 		p.expected("the end of the statement or another clause")
 		p.at++ // always moves on

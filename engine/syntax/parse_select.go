@@ -5,7 +5,10 @@ import "strings"
 // selectClause reads one SELECT with its clauses up to a set operation, ORDER BY or the end.
 func (p *parser) selectClause() *Select {
 	s := &Select{Pos: p.peek().Pos}
-	if !p.peek().is("SELECT") {
+	if t := p.peek(); !t.is("SELECT") {
+		if t.is("INSERT") {
+			p.fail(t.Pos, "syntax", "INSERT INTO stands only before the whole statement", "name the sink where the definition is saved")
+		}
 		p.expected("SELECT")
 		p.recover(func() bool { return p.peek().is("SELECT") })
 		if !p.peek().is("SELECT") {

@@ -35,6 +35,9 @@ func Parse(src string) (*Query, []Diagnostic) {
 	p := &parser{tokens: tokens, diagnostics: problems, unreadable: map[int]bool{}}
 	for _, d := range problems {
 		p.unreadable[d.Pos.Offset] = true
+		if d.Code == "unterminated-string" { // it has swallowed the rest
+			p.unreadable[len(src)] = true
+		}
 	}
 	q := p.query(true)
 	return q, Sort(p.diagnostics)
