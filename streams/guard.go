@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -159,16 +160,26 @@ var never = []string{
 	"sf.*.quarantine.>", "sf.*.ingest.>", "sf.*.epochs", "sf.*.lifecycle", "sf.*.frontier.>", "sf.*.metrics.>", "sf.*.sink.>",
 }
 
+// neverRead is the same for subscriptions: what processes say to each other.
+var neverRead = []string{"sf.ctl.>", "sf.audit.>", "sf.policy.>"}
+
+// ours keeps the subjects of the product. Nothing else is ever granted by a list: not the JetStream API, not buckets.
+func ours(subjects []string) []string {
+	return slices.DeleteFunc(slices.Clone(subjects), func(s string) bool { return !strings.HasPrefix(s, "sf.") })
+}
+
 // permissions turns an identity into the server's lists. An empty allow-list would mean everything, so it is written
 // as a denial of everything.
 func permissions(id *Identity) *server.Permissions {
-	pub := slices.Clone(id.Publish)
+	pub := ours(id.Publish)
 	for _, st := range id.Streams {
-		pub = append(pub, "$JS.API.DIRECT.GET."+st, "$JS.API.DIRECT.GET."+st+".>")
+		if strings.HasPrefix(st, "SF_") && !strings.ContainsAny(st, "*>. ") { // Never a bucket, never several at once.
+			pub = append(pub, "$JS.API.DIRECT.GET."+st, "$JS.API.DIRECT.GET."+st+".>")
+		}
 	}
 	p := &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: pub, Deny: never},
-		Subscribe: &server.SubjectPermission{Allow: append(slices.Clone(id.Subscribe), InboxPrefix(id.User)+".>")},
+		Subscribe: &server.SubjectPermission{Allow: append(ours(id.Subscribe), InboxPrefix(id.User)+".>"), Deny: neverRead},
 	}
 	if len(pub) == 0 {
 		p.Publish.Deny = []string{">"}
@@ -199,8 +210,8 @@ func (g *guard) recheck(user string) {
 			}
 			now[old.User] = id
 		}
-		if id == nil || !sameRights(id, old) {
-			g.disconnect(cid, "the rights have changed")
+		if id == nil || !covers(id, old) {
+			g.disconnect(cid, "rights were taken away")
 		}
 	}
 }
@@ -218,15 +229,32 @@ func (g *guard) live(user string) map[uint64]*Identity {
 	return m
 }
 
-// sameRights compares the lists as sets; a policy may list the same rights in another order.
-func sameRights(a, b *Identity) bool {
-	same := func(x, y []string) bool {
-		x, y = slices.Clone(x), slices.Clone(y)
-		slices.Sort(x)
-		slices.Sort(y)
-		return slices.Equal(slices.Compact(x), slices.Compact(y))
+// covers says whether an identity still has every right of an older one. A connection that would only gain rights is
+// left alone, so that a new source does not make every publisher connect again; it gets them when it does.
+func covers(now, old *Identity) bool {
+	within := func(old, now []string) bool {
+		return !slices.ContainsFunc(old, func(o string) bool {
+			return !slices.ContainsFunc(now, func(n string) bool { return subsetOf(o, n) })
+		})
 	}
-	return same(a.Publish, b.Publish) && same(a.Subscribe, b.Subscribe) && same(a.Streams, b.Streams)
+	return within(old.Publish, now.Publish) && within(old.Subscribe, now.Subscribe) && within(old.Streams, now.Streams)
+}
+
+// subsetOf says whether every subject that matches a also matches b.
+func subsetOf(a, b string) bool {
+	for {
+		ta, ra, moreA := strings.Cut(a, ".")
+		tb, rb, moreB := strings.Cut(b, ".")
+		switch {
+		case tb == ">":
+			return true
+		case ta == ">" || ta != tb && tb != "*":
+			return false
+		case !moreA || !moreB:
+			return moreA == moreB
+		}
+		a, b = ra, rb
+	}
 }
 
 func (g *guard) disconnect(cid uint64, why string) {

@@ -231,8 +231,9 @@ func (s *Server) Address() string {
 }
 
 // Recheck makes the live connections of a user, or of all users when it is empty, prove their rights again. The
-// server cannot change the rights of a connection, so one whose identity has changed is closed; a client reconnects
-// by itself and gets its new rights, or is refused.
+// server cannot change the rights of a connection, so one that has lost a right is closed; a client reconnects by
+// itself and gets its new rights, or is refused. One that would only gain rights stays, and gets them when it
+// connects again. See [Refresher].
 func (s *Server) Recheck(user string) { s.guard.recheck(user) }
 
 // Close drains the connections of this process, shuts the server down with its index files written, and releases
