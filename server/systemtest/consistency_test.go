@@ -430,4 +430,6 @@ func checkPipeline(ctx context.Context, t *testing.T, s *streams.Server, id stri
 	}
 }
 
-func clip(lines []string, from int) []string { return lines[min(from, len(lines)):min(from+3, len(lines))] }
+func clip(lines []string, from int) []string {
+	return lines[min(from, len(lines)):min(from+3, len(lines))]
+}
