@@ -294,12 +294,17 @@ func (b *buffer) append(ctx context.Context, a admission, rows []ingest.Row, gro
 		}
 		e := &entry{header: h, payload: ingest.Join(g), done: make(chan struct{})}
 		e.size = len(e.payload)
-		seq, err := publish(ctx, b.wal, outgoing{data: e.payload, header: nats.Header{HeaderEntry: {h.Encode()}}})
+		err := b.in.at("append")
+		if err == nil {
+			e.seq, err = publish(ctx, b.wal, outgoing{data: e.payload, header: nats.Header{HeaderEntry: {h.Encode()}}})
+		}
+		if err == nil {
+			err = b.in.at("appended")
+		}
 		if err != nil {
 			b.fail(err)
 			return view.IngestResult{}, place{}, &view.Error{Code: view.Unavailable, Text: "the rows could not be stored; it is not known whether they will be found in the log", Err: err}
 		}
-		e.seq = seq
 		next = h.Rows.To
 		p.entries = append(p.entries, e)
 	}

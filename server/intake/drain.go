@@ -159,6 +159,9 @@ func (b *buffer) move(ctx context.Context, m *moving) error {
 		}
 	}
 	payload, err := b.payload(ctx, m)
+	if err == nil {
+		err = b.in.at("move")
+	}
 	if err != nil {
 		return err
 	}
@@ -166,6 +169,9 @@ func (b *buffer) move(ctx context.Context, m *moving) error {
 	m.position, err = publish(ctx, b.src, outgoing{
 		data: payload, id: id, contentType: connectors.ContentJSON, header: nats.Header{HeaderIngest: {id}},
 	})
+	if err == nil {
+		err = b.in.at("moved")
+	}
 	return err
 }
 
@@ -224,10 +230,16 @@ func (b *buffer) finish(ctx context.Context) error {
 	chunks, upTo := b.dedup.unsaved(b.at.source)
 	stats := storedStats{b.created, b.totals, b.after}
 	b.mu.Unlock()
+	if err := b.in.at("chunks"); err != nil {
+		return err
+	}
 	for _, c := range chunks {
 		if _, err := b.dkv.Put(ctx, c.key, c.value); err != nil {
 			return err
 		}
+	}
+	if err := b.in.at("answers"); err != nil {
+		return err
 	}
 	var keys []string
 	for _, e := range finished {
@@ -238,7 +250,13 @@ func (b *buffer) finish(ctx context.Context) error {
 	if err := b.saveAnswers(ctx, keys); err != nil {
 		return err
 	}
+	if err := b.in.at("stats"); err != nil {
+		return err
+	}
 	if err := b.saveStats(ctx, stats); err != nil {
+		return err
+	}
+	if err := b.in.at("purge"); err != nil {
 		return err
 	}
 	if n := len(finished); n > 0 {

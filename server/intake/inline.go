@@ -55,7 +55,14 @@ func (b *buffer) inline(ctx context.Context, a admission, rows []ingest.Row, bas
 		out[i] = outgoing{data: ingest.Join(g), id: mark, contentType: connectors.ContentJSON, header: nats.Header{HeaderPush: {mark}}}
 	}
 	if len(out) > 0 {
-		seq, err := publishAll(ctx, b.src, out)
+		err := b.in.at("inline")
+		var seq uint64
+		if err == nil {
+			seq, err = publishAll(ctx, b.src, out)
+		}
+		if err == nil {
+			err = b.in.at("inlined")
+		}
 		if err != nil {
 			if guarded {
 				b.fail(err) // recovery finds out what was stored
@@ -90,6 +97,9 @@ func (b *buffer) settle(ctx context.Context, key string, base ingest.Answer, p p
 	}
 	if !guarded {
 		return nil
+	}
+	if err := b.in.at("settle"); err != nil {
+		return err
 	}
 	if err := b.saveChunks(ctx, &b.dedup); err != nil {
 		return err

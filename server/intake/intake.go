@@ -51,6 +51,10 @@ type Options struct {
 	// Rand makes the random source of a generator; nil means a new secure seed each time.
 	Rand   func() rand.Source
 	Logger *slog.Logger
+
+	// fault is asked at named points between two steps that a crash may separate; its error is what the step ends with.
+	// Only tests of this package set it.
+	fault func(point string) error
 }
 
 // Intake runs the producing side of every source. Make it with New, start it with Run.
@@ -103,6 +107,14 @@ func seeded() rand.Source {
 	var b [16]byte
 	_, _ = crand.Read(b[:]) // never fails: crypto/rand ends the process instead
 	return rand.NewPCG(binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:]))
+}
+
+// at reports the fault that a test has planted at a point.
+func (in *Intake) at(point string) error {
+	if in.o.fault == nil {
+		return nil
+	}
+	return in.o.fault(point)
 }
 
 // Ingest answers pushes.

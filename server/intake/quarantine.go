@@ -102,7 +102,7 @@ func (q *Quarantine) Replay(ctx context.Context, env, source string, seqs []int6
 	lock := q.in.replayLock(at)
 	lock.Lock()
 	defer lock.Unlock()
-	p := replayer{}
+	p := replayer{at: q.in.at}
 	if p.src, p.st, err = q.open(ctx, at, r); err != nil {
 		return view.QuarantineReplay{}, err
 	}
@@ -137,6 +137,7 @@ func (in *Intake) replayLock(at address) *sync.Mutex {
 }
 
 type replayer struct {
+	at     func(point string) error
 	src    *streams.Stream
 	st     *streams.Stream // of the quarantine
 	q      *streams.Quarantine
@@ -245,6 +246,9 @@ func (p *replayer) entry(ctx context.Context, e streams.QuarantineEntry) error {
 		// Invariant 1: the entry goes only after its bytes are in the source's stream.
 		o := outgoing{data: e.Payload, id: "q:" + id, contentType: e.ContentType, header: nats.Header{HeaderReplay: {id}}}
 		if _, err := publish(ctx, p.src, o); err != nil {
+			return err
+		}
+		if err := p.at("replayed"); err != nil {
 			return err
 		}
 	}
