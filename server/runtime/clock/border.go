@@ -16,6 +16,19 @@ func hidden(e uint64, blocked []interval) bool {
 	return false
 }
 
+// Span is a span of epochs of one delta, read from a journal: a step may not end between Prev and Epoch.
+type Span struct{ Prev, Epoch uint64 }
+
+// Border picks where a step ends that must take epoch lo, may go up to hi, and must not go beyond limit. It is what
+// Collect does, for a worker that reads the log by itself.
+func Border(lo, hi, limit uint64, spans []Span) uint64 {
+	blocked := make([]interval, len(spans))
+	for i, s := range spans {
+		blocked[i] = interval{s.Prev, s.Epoch}
+	}
+	return border(lo, hi, limit, blocked)
+}
+
 // candidates bounds how many epochs border looks at before it takes the first one that is allowed.
 const candidates = 4096
 

@@ -34,9 +34,10 @@ type Node struct {
 	absent           bool   // has left: nobody waits for it, and its own deltas do not count
 	joinAt           uint64 // the epoch at which it is back; it must stop exactly there
 	stops            []uint64
-	timed            bool  // takes epochs without rows while its flow waits for time
-	nextTick         int64 // the epoch time from which the next one is due
-	lastTick         int64 // time of the last epoch that its flow was advanced to
+	limit            uint64 // if set, the node must not pass this epoch: another one takes its place behind it
+	timed            bool   // takes epochs without rows while its flow waits for time
+	nextTick         int64  // the epoch time from which the next one is due
+	lastTick         int64  // time of the last epoch that its flow was advanced to
 	coarse           uint64
 
 	feed     []Delta
@@ -125,7 +126,7 @@ func (c *Clock) Place(n *Node, reached, published uint64, present bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n.reached, n.live, n.pending, n.holding = reached, false, 0, false
-	n.absent, n.joinAt, n.stops = !present, 0, nil
+	n.absent, n.joinAt, n.stops, n.limit = !present, 0, nil, 0
 	n.nextTick, n.cost = never, 0
 	if len(n.feed) == 0 {
 		n.feedHeld = max(n.feedHeld, published)
@@ -295,6 +296,9 @@ func (c *Clock) frontier(n *Node) uint64 {
 	if n.joinAt > n.reached {
 		f = min(f, n.joinAt-1)
 	}
+	if n.limit > 0 {
+		f = min(f, n.limit)
+	}
 	for _, in := range n.inputs {
 		if in.Node != nil {
 			f = min(f, c.settled(in.Node))
@@ -322,6 +326,36 @@ func (c *Clock) Frontier(n *Node) (epoch uint64, present bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.frontier(n), !n.absent
+}
+
+// Swap lets a node be driven by what has driven another one from an epoch on, at which the other has stopped exactly:
+// a new version of a table takes over. The delta is the difference of the two versions for the nodes that read it.
+func (c *Clock) Swap(n, by *Node, at uint64, d *Delta) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	inputs, timed := slices.Clone(by.inputs), by.timed
+	c.unlink(by)
+	c.unlink(n)
+	n.inputs, n.timed = inputs, timed
+	for _, in := range inputs {
+		if in.Track != nil {
+			in.Track.readers = append(in.Track.readers, n)
+		} else {
+			in.Node.dependents = append(in.Node.dependents, n)
+		}
+	}
+	n.reached, n.live, n.absent, n.joinAt, n.limit = at, by.live, false, 0, 0
+	n.stops = slices.DeleteFunc(by.stops, func(e uint64) bool { return e <= at })
+	n.lastTick, n.nextTick, n.cost = by.lastTick, by.nextTick, by.cost
+	c.nodes = slices.DeleteFunc(c.nodes, func(m *Node) bool { return m == by })
+	c.deliver(n, d)
+	if n.live {
+		c.plan(n)
+	}
+	c.generation++
+	n.signal()
+	n.signalDependents()
+	c.wakeWaiters()
 }
 
 // Absent reports whether a node has left.

@@ -113,6 +113,8 @@ type Record struct {
 	Cuts   []Cut
 	Left   []*Node
 	Joined []*Node
+	// Held nodes must not reach this epoch: a joined node will take their place at it.
+	Held []*Node
 }
 
 // Publish makes an epoch the head and wakes the workers that have something to do for it.
@@ -147,6 +149,9 @@ func (c *Clock) Publish(r Record) {
 	}
 	for _, n := range r.Joined {
 		n.join(r.Epoch)
+	}
+	for _, n := range r.Held {
+		n.limit = r.Epoch - 1
 	}
 	if len(r.Left)+len(r.Joined) > 0 {
 		for _, n := range c.nodes {

@@ -1,9 +1,6 @@
 package clock
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
@@ -23,7 +20,8 @@ type Segment struct {
 	Schema      types.Schema // the columns of Batch
 	Batch       *zset.Batch
 	Marks       []Mark
-	Bytes       int // memory that the segment keeps alive, roughly
+	NewestMs    int64 // the largest event time, 0 without one
+	Bytes       int   // memory that the segment keeps alive, roughly
 }
 
 // Rows is the number of rows.
@@ -34,10 +32,12 @@ func (s *Segment) Rows() int { return s.Batch.N }
 type Delta struct {
 	Prev, Epoch uint64
 	// Seq is the position of the delta in the node's stream.
-	Seq    uint64
-	Schema types.Schema // the columns of Batch, the hidden event time included
-	Batch  *zset.Batch
-	Bytes  int
+	Seq uint64
+	// Generation is the version of the node's query.
+	Generation uint64
+	Schema     types.Schema // the columns of Batch, the hidden event time included
+	Batch      *zset.Batch
+	Bytes      int
 }
 
 // Position is how far a source has been taken.
@@ -59,13 +59,4 @@ func (c Cut) size() (rows, bytes int) {
 		bytes += s.Bytes
 	}
 	return rows, bytes
-}
-
-func sortedChanges(m map[string]Change) []Change {
-	keys := slices.Sorted(maps.Keys(m))
-	out := make([]Change, len(keys))
-	for i, k := range keys {
-		out[i] = m[k]
-	}
-	return out
 }

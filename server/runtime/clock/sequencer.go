@@ -16,10 +16,6 @@ const (
 	MinInterval = time.Millisecond
 	MaxInterval = 100 * time.Millisecond
 	Heartbeat   = 500 * time.Millisecond
-
-	// FullEvery and FullAfter say how often a record carries every position.
-	FullEvery = 1000
-	FullAfter = 10 * time.Second
 )
 
 // Source is where the sequencer takes the rows of one source from: a reader with what it has decoded.
@@ -39,6 +35,8 @@ type Change struct {
 	Key  string // its id
 	// Epoch is, for one that leaves, the last epoch that its output counts for.
 	Epoch uint64
+	// Held is, for one that joins in place of an older version, the node of that version.
+	Held *Node
 }
 
 // Layout says from which position on a version of a source's layout counts.
@@ -55,11 +53,6 @@ type Entry struct {
 	Left    []Change
 	Joined  []Change
 	Layouts []Layout
-	// Full carries every position and every absent entity too.
-	Full    bool
-	All     map[string]Position
-	Absent  []Change
-	Started bool // the first record of this process
 }
 
 // Log is the epoch log. Append returns when the record is acknowledged; an error that wraps ErrFenced is final.
@@ -76,8 +69,6 @@ type SequencerOptions struct {
 	Log    Log
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Absent are the entities that had left when the log was read.
-	Absent []Change
 }
 
 // Sequencer writes the epochs of one environment: as soon as a source has new rows and at once when it was idle, at
@@ -93,9 +84,6 @@ type Sequencer struct {
 	turn     int // where the next cut begins, so that a busy source does not starve the others
 	closed   error
 
-	absent   map[string]Change
-	written  int // records since the last full one
-	fullAt   time.Time
 	lastAt   time.Time
 	started  bool
 	interval time.Duration
@@ -115,11 +103,7 @@ type answer struct {
 
 // NewSequencer makes a sequencer that continues after its clock's head.
 func NewSequencer(o SequencerOptions) *Sequencer {
-	s := &Sequencer{o: o, wake: make(chan struct{}, 1), absent: map[string]Change{}}
-	for _, a := range o.Absent {
-		s.absent[a.Kind+"."+a.Key] = a
-	}
-	return s
+	return &Sequencer{o: o, wake: make(chan struct{}, 1)}
 }
 
 // Notify tells that a source has new rows.
@@ -274,7 +258,7 @@ func (s *Sequencer) step(ctx context.Context) error {
 
 	head := s.o.Clock.Head()
 	now := s.o.Now()
-	e := Entry{Tick: Tick{Epoch: head.Epoch + 1, TimeMs: max(head.TimeMs, now.UnixMilli())}, Started: !s.started}
+	e := Entry{Tick: Tick{Epoch: head.Epoch + 1, TimeMs: max(head.TimeMs, now.UnixMilli())}}
 	rows, bytes := EpochRows, EpochBytes
 	more := false
 	for i := range sources {
@@ -292,20 +276,6 @@ func (s *Sequencer) step(ctx context.Context) error {
 		e.Joined = append(e.Joined, r.joined...)
 		e.Layouts = append(e.Layouts, r.layouts...)
 	}
-	for _, c := range e.Left {
-		s.absent[c.Kind+"."+c.Key] = c
-	}
-	for _, c := range e.Joined {
-		delete(s.absent, c.Kind+"."+c.Key)
-	}
-	e.Full = !s.started || s.written+1 >= FullEvery || now.Sub(s.fullAt) >= FullAfter
-	if e.Full {
-		_, e.All = s.o.Clock.At()
-		for _, c := range e.Cuts {
-			e.All[c.Track.Name()] = c.Position
-		}
-		e.Absent = sortedChanges(s.absent)
-	}
 	err := s.append(ctx, e)
 	for _, r := range asked {
 		a := answer{epoch: e.Epoch}
@@ -319,10 +289,6 @@ func (s *Sequencer) step(ctx context.Context) error {
 	}
 	s.started = true
 	s.lastAt = now
-	s.written++
-	if e.Full {
-		s.written, s.fullAt = 0, now
-	}
 	s.mu.Lock()
 	s.epochs++
 	s.mu.Unlock()
@@ -335,6 +301,9 @@ func (s *Sequencer) step(ctx context.Context) error {
 	for _, c := range e.Joined {
 		if c.Node != nil {
 			rec.Joined = append(rec.Joined, c.Node)
+		}
+		if c.Held != nil {
+			rec.Held = append(rec.Held, c.Held)
 		}
 	}
 	s.o.Clock.Publish(rec) // Invariant 9: only after the record is acknowledged.

@@ -65,6 +65,9 @@ func (c *Clock) Collect(n *Node, lim Limits, w *Work) Status {
 			reach = min(reach, c.settled(in.Node))
 		}
 	}
+	if n.limit > 0 {
+		reach = min(reach, n.limit)
+	}
 	stop := uint64(0)
 	if len(n.stops) > 0 && n.stops[0] <= reach {
 		stop = n.stops[0]
@@ -280,17 +283,8 @@ func (c *Clock) Done(n *Node, p Progress) {
 	}
 	n.setTick(p.TickMs, p.Waits)
 	n.cost = (n.cost*7 + p.Cost) / 8
-	if p.Delta != nil && !n.absent {
-		n.feed = append(n.feed, *p.Delta)
-		c.bytes += p.Delta.Bytes
-		for _, d := range n.dependents {
-			if d.live && (d.pending == 0 || d.pending > p.Delta.Epoch) {
-				d.pending = p.Delta.Epoch
-			}
-		}
-		if len(n.dependents) == 0 {
-			c.dropFeed(n, math.MaxUint64)
-		}
+	if !n.absent {
+		c.deliver(n, p.Delta)
 	}
 	if n.live {
 		c.plan(n)
@@ -298,6 +292,23 @@ func (c *Clock) Done(n *Node, p Progress) {
 	c.generation++
 	n.signalDependents()
 	c.wakeWaiters()
+}
+
+// deliver puts a delta into the feed of a node.
+func (c *Clock) deliver(n *Node, p *Delta) {
+	if p == nil {
+		return
+	}
+	n.feed = append(n.feed, *p)
+	c.bytes += p.Bytes
+	for _, d := range n.dependents {
+		if d.live && (d.pending == 0 || d.pending > p.Epoch) {
+			d.pending = p.Epoch
+		}
+	}
+	if len(n.dependents) == 0 {
+		c.dropFeed(n, math.MaxUint64)
+	}
 }
 
 // signalDependents wakes every worker downstream that has something left to do: this node may have been what it
@@ -325,6 +336,9 @@ func (c *Clock) Reach(n *Node) (to uint64, stop bool) {
 		if in.Node != nil {
 			to = min(to, c.settled(in.Node))
 		}
+	}
+	if n.limit > 0 {
+		to = min(to, n.limit)
 	}
 	if len(n.stops) > 0 && n.stops[0] <= to {
 		return n.stops[0], true

@@ -348,29 +348,6 @@ func (s *Store) Load(b *zset.Batch, at State) {
 	s.state, s.since = at, at.Epoch
 }
 
-// Replace swaps all rows for others, as when a new version of a table takes over. Subscribers are told to read
-// again.
-func (s *Store) Replace(o Options, rows []*zset.Batch, at State) {
-	n := New(o)
-	for _, b := range rows {
-		n.apply(b)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for sub := range s.subs {
-		sub.end(ErrReplaced)
-		delete(s.subs, sub)
-	}
-	gen := s.gen + 1
-	for _, p := range n.pages {
-		p.gen = gen
-	}
-	s.opt, s.visible, s.width, s.state = o, n.visible, n.width, at
-	s.ix, s.pages, s.gen, s.shared, s.slots, s.free = n.ix, n.pages, gen, false, n.slots, n.free
-	s.chunks, s.dead, s.live, s.lost, s.shown, s.debts = n.chunks, n.dead, n.live, n.lost, n.shown, n.debts
-	s.undo, s.kept, s.since = nil, 0, at.Epoch
-}
-
 // Touch moves the state of a store whose rows have not changed, for a recovered table that published nothing since.
 func (s *Store) Touch(at State) {
 	s.mu.Lock()

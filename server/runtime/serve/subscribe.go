@@ -73,12 +73,12 @@ func (sub *Subscription) Close() {
 	sub.end(ErrEnded)
 }
 
-// End closes every subscription, when the table is deleted.
-func (s *Store) End() {
+// End closes every subscription with a reason: the table is gone, or another store has taken its place.
+func (s *Store) End(reason error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for sub := range s.subs {
-		sub.end(ErrEnded)
+		sub.end(reason)
 		delete(s.subs, sub)
 	}
 }

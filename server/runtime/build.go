@@ -1,0 +1,623 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/flow"
+	"github.com/streamsforge/streamsforge/engine/types"
+	"github.com/streamsforge/streamsforge/engine/zset"
+	"github.com/streamsforge/streamsforge/server/catalog"
+	"github.com/streamsforge/streamsforge/server/runtime/clock"
+	"github.com/streamsforge/streamsforge/server/runtime/serve"
+	"github.com/streamsforge/streamsforge/streams"
+	"github.com/streamsforge/streamsforge/streams/wire"
+)
+
+// shapeOf is the columns of a program's output.
+func shapeOf(p *engine.Program) shape {
+	s := shape{output: outputSchema(p)}
+	if p.EventTime() {
+		s.hidden = 1
+	}
+	if cols, whole := p.KeyFields(); !whole {
+		s.key = make([]int, 0, len(cols))
+		for _, name := range cols {
+			i, ok := p.Output().Find(name)
+			if !ok {
+				s.key = nil
+				break
+			}
+			s.key = append(s.key, i)
+		}
+	}
+	return s
+}
+
+func (w *worker) record() *record {
+	s := shapeOf(w.prog)
+	return &record{Plan: w.plan, Generation: w.gen, Starts: map[string]uint64{}, Output: catalog.Fields(s.output), Hidden: s.hidden, Key: s.key}
+}
+
+// build computes a new generation from the retained rows, without publishing. An older version of a table goes on
+// serving, and when it runs, goes on running, until this one joins the clock.
+func (w *worker) build(ctx context.Context, old *record, published bool) error {
+	w.silent, w.held = true, w.newHolding()
+	w.swap = published && !w.def.pipeline
+	rec := w.record()
+	if old != nil && published {
+		rec.Before = old
+		rec.Before.Before = nil
+	}
+	if err := w.startPositions(ctx, rec); err != nil {
+		return err
+	}
+	if w.node == w.e.node {
+		if err := w.env.leave(ctx, w.e); err != nil {
+			return err
+		}
+	}
+	w.e.building(w, rec)
+	return w.buildRows(ctx)
+}
+
+// buildAgain computes the state of a generation whose checkpoints are gone. Its entries stay; when it joins again, the
+// difference to what it has published is one delta.
+func (w *worker) buildAgain(ctx context.Context, rec *record) error {
+	w.log.Info("no checkpoint can be used; the state is built from the retained rows")
+	w.silent, w.held = true, w.newHolding()
+	if err := w.env.leave(ctx, w.e); err != nil {
+		return err
+	}
+	last, _ := w.journal.Last()
+	if err := w.sameStarts(ctx, rec); err != nil {
+		return err
+	}
+	w.e.building(w, rec)
+	if w.def.pipeline {
+		return w.pipelineAgain(ctx, last)
+	}
+	rows, state, err := foldJournal(ctx, w.journal, w.gen, w.schema, 0)
+	if err != nil {
+		return err
+	}
+	s := serve.New(w.serveOptions())
+	for _, b := range rows {
+		s.Load(b, state)
+	}
+	w.e.show(s)
+	w.entries = uint64(state.Seq)
+	for _, b := range rows {
+		w.held.add(flow.Output{Delta: zset.Negate(b)})
+	}
+	return w.buildRows(ctx)
+}
+
+// pipelineAgain takes everything up to the newest result without publishing, by recorded epochs as far as they go
+// back, because results depend on them.
+func (w *worker) pipelineAgain(ctx context.Context, last streams.Stored) error {
+	if err := w.e.results.load(ctx, w.journal, w.gen, w.schema); err != nil {
+		return err
+	}
+	rows, err := entryRows(ctx, w.journal.Stream(), last)
+	if err != nil {
+		return err
+	}
+	lates := uint64(0)
+	if l, ok := w.late.Last(); ok && l.Generation == w.gen {
+		n, err := entryRows(ctx, w.late.Stream(), l)
+		if err != nil {
+			return err
+		}
+		lates = l.SeqNo + uint64(n) - 1
+	}
+	if _, err := w.runTo(ctx, last.Epoch, last.Inputs, func(flow.Output) {}); err != nil {
+		return err
+	}
+	w.entries, w.lates = last.SeqNo+uint64(rows)-1, lates
+	w.rowsOut = int64(w.entries)
+	w.env.clk.Place(w.node, w.at, last.Epoch, false)
+	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
+	w.note()
+	return nil
+}
+
+// startPositions puts every source input where the definition says that reading begins: at the first retained row, at
+// a position, or at a time.
+func (w *worker) startPositions(ctx context.Context, rec *record) error {
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.src == nil {
+			continue
+		}
+		s, err := in.src.stream.State(ctx)
+		if err != nil {
+			return fmt.Errorf("source %q: %w", in.name, err)
+		}
+		from := s.First
+		if at, ok := w.def.replay[in.name]; ok {
+			switch {
+			case at.seq > 0:
+				from = max(from, min(at.seq, s.Last+1))
+			case at.ms > 0:
+				seq, err := in.src.stream.SeqAtTime(ctx, time.UnixMilli(at.ms))
+				if err != nil {
+					return fmt.Errorf("source %q: find the time to begin at: %w", in.name, err)
+				}
+				from = max(from, seq)
+			}
+		}
+		in.at = clock.Position{Incarnation: in.src.stream.Incarnation(), Seq: from - 1}
+		rec.Starts[streams.InputKey(in.name, in.at.Incarnation)] = from - 1
+	}
+	return nil
+}
+
+// sameStarts puts every source input where the build of the generation began, and refuses when rows that it has taken
+// are gone.
+func (w *worker) sameStarts(ctx context.Context, rec *record) error {
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.src == nil {
+			continue
+		}
+		s, err := in.src.stream.State(ctx)
+		if err != nil {
+			return fmt.Errorf("source %q: %w", in.name, err)
+		}
+		inc := in.src.stream.Incarnation()
+		begin, ok := rec.Starts[streams.InputKey(in.name, inc)]
+		if !ok {
+			for k := range rec.Starts {
+				if name, _, _ := cutKey(k); name == in.name {
+					return &missingError{input: in.name, from: rec.Starts[k] + 1, to: rec.Starts[k] + 1, why: "the source was deleted and made again"}
+				}
+			}
+		}
+		if s.First > begin+1 {
+			return &missingError{input: in.name, from: begin + 1, to: s.First - 1, why: "they are no longer retained, and no checkpoint reflects them"}
+		}
+		in.at = clock.Position{Incarnation: inc, Seq: begin}
+	}
+	return nil
+}
+
+// buildRows reads sources up to the head of the clock, takes the state of other inputs at one epoch, and leaves the
+// worker at that epoch.
+func (w *worker) buildRows(ctx context.Context) error {
+	p := &progress{phase: "reading", began: w.env.rt.now()}
+	w.stats.build.Store(p)
+	head, at := w.env.clk.At()
+	for {
+		to := w.clockPositions(at)
+		left := w.messagesTo(to)
+		p = p.more(left)
+		w.stats.build.Store(p)
+		if err := w.takeHistory(ctx, to, w.held.add, func(rows int) error {
+			p = p.read(rows, w.messagesDone(to, left))
+			w.stats.build.Store(p)
+			w.stats.rowsIn.Store(w.rowsIn)
+			return w.breathe(ctx)
+		}); err != nil {
+			return err
+		}
+		next, positions := w.env.clk.At()
+		if w.messagesTo(w.clockPositions(positions)) < clock.EpochRows {
+			head, at = next, positions
+			break
+		}
+		head, at = next, positions
+	}
+	p = p.in("joining")
+	w.stats.build.Store(p)
+	if w.readsOthers() {
+		return w.attachInputs(ctx, head)
+	}
+	if err := w.takeHistory(ctx, w.clockPositions(at), w.held.add, nil); err != nil {
+		return err
+	}
+	return w.placeAt(head)
+}
+
+// breathe lets running workers go first: a build that has the processor to itself takes it, otherwise it waits.
+func (w *worker) breathe(ctx context.Context) error {
+	if behind, _ := w.env.clk.Behind(); behind > 4 {
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err()
+}
+
+func (w *worker) placeAt(t clock.Tick) error {
+	w.at = t.Epoch
+	w.env.clk.Place(w.node, w.at, 0, false)
+	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
+	w.note()
+	return nil
+}
+
+func (w *worker) readsOthers() bool {
+	for i := range w.inputs {
+		if w.inputs[i].ent != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// clockPositions is where the clock stands for each source input.
+func (w *worker) clockPositions(at map[string]clock.Position) []clock.Position {
+	to := make([]clock.Position, len(w.inputs))
+	for i := range w.inputs {
+		if w.inputs[i].src != nil {
+			to[i] = at[w.inputs[i].name]
+		}
+	}
+	return to
+}
+
+// messagesTo is how many messages lie between the worker and positions.
+func (w *worker) messagesTo(to []clock.Position) (n int64) {
+	for i := range w.inputs {
+		if in := &w.inputs[i]; in.src != nil && to[i].Incarnation == in.src.stream.Incarnation() {
+			from := uint64(0)
+			if in.at.Incarnation == to[i].Incarnation {
+				from = in.at.Seq
+			}
+			if to[i].Seq > from {
+				n += int64(to[i].Seq - from)
+			}
+		}
+	}
+	return n
+}
+
+func (w *worker) messagesDone(to []clock.Position, of int64) int64 { return of - w.messagesTo(to) }
+
+// attachInputs takes the state of the other inputs at one epoch that all of them have, with the rows of the sources up
+// to the same epoch.
+func (w *worker) attachInputs(ctx context.Context, head clock.Tick) error {
+	for {
+		at, err := w.commonEpoch(ctx, head.Epoch)
+		if err != nil {
+			return err
+		}
+		ok, err := w.attachAt(ctx, at)
+		if err != nil || ok {
+			return err
+		}
+		// The inputs have moved on since; look again.
+	}
+}
+
+// commonEpoch waits until every other input that takes part has reached the epoch, and returns the smallest epoch that
+// they have in common.
+func (w *worker) commonEpoch(ctx context.Context, least uint64) (uint64, error) {
+	at := w.env.clk.Head().Epoch
+	for i := range w.inputs {
+		e := w.inputs[i].ent
+		if e == nil {
+			continue
+		}
+		for {
+			f, present := w.env.clk.Frontier(e.node)
+			if !present {
+				break
+			}
+			if f >= least {
+				at = min(at, f)
+				break
+			}
+			wait, cancel := context.WithTimeout(ctx, 100*time.Millisecond) // the input may leave meanwhile
+			err := w.env.clk.AwaitEpoch(wait, e.node, least)
+			cancel()
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				return 0, err
+			}
+		}
+	}
+	return at, nil
+}
+
+// attachAt takes every input at an epoch; false when one of them has no state there.
+func (w *worker) attachAt(ctx context.Context, epoch uint64) (bool, error) {
+	type state struct {
+		input int
+		rows  []*zset.Batch
+		shape types.Schema
+		at    clock.Position
+		gen   uint64
+	}
+	var states []state
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.ent == nil {
+			continue
+		}
+		st, ok, err := in.ent.stateAt(ctx, epoch)
+		if err != nil {
+			return false, fmt.Errorf("the rows of input %q at epoch %d: %w", in.name, epoch, err)
+		}
+		if !ok {
+			return false, nil
+		}
+		states = append(states, state{i, st.rows, st.schema, st.at, st.gen})
+	}
+	to := make([]clock.Position, len(w.inputs))
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.src == nil {
+			continue
+		}
+		p, ok := w.env.clk.PositionAt(in.src.track, epoch)
+		if !ok || in.at.Incarnation == p.Incarnation && p.Seq < in.at.Seq {
+			return false, nil
+		}
+		to[i] = p
+	}
+	ms, ok := w.env.clk.TimeOf(epoch)
+	if !ok {
+		return false, nil
+	}
+	if err := w.takeHistory(ctx, to, w.held.add, nil); err != nil {
+		return false, err
+	}
+	for _, s := range states {
+		in := &w.inputs[s.input]
+		in.at, in.gen = s.at, s.gen
+		for _, b := range s.rows {
+			w.flow.Push(s.input, in.project(s.shape, b))
+			w.rowsIn += int64(b.N)
+		}
+	}
+	ms = max(ms, w.lastTick)
+	w.flow.Advance(ms)
+	w.lastTick = ms
+	w.held.add(w.flow.Flush())
+	return true, w.placeAt(clock.Tick{Epoch: epoch, TimeMs: ms})
+}
+
+// askToJoin records that the worker takes part from an epoch on, when it has caught up: it will step exactly to it and
+// publish everything that it has held back as one delta.
+func (w *worker) askToJoin(ctx context.Context) error {
+	c := clock.Change{Node: w.node, Kind: w.e.kind, Key: w.e.id}
+	if w.node != w.e.node {
+		c.Held = w.e.node
+	}
+	at, err := w.env.seq.Join(ctx, c)
+	if err != nil {
+		return err
+	}
+	w.joinAt = at
+	w.env.joined(w.e)
+	return w.e.joining(ctx, w, at)
+}
+
+// joined ends the silence of a worker that has published at the epoch of its join.
+func (w *worker) joined(ctx context.Context, p clock.Progress) error {
+	w.silent, w.held, w.swap, w.again, w.joinAt = false, nil, false, false, 0
+	w.stats.build.Store(nil)
+	if w.node != w.e.node {
+		w.env.clk.Swap(w.e.node, w.node, p.To, p.Delta)
+		w.node = w.e.node
+	} else {
+		w.env.clk.Done(w.node, p)
+	}
+	w.e.restored(w)
+	w.save()
+	return nil
+}
+
+// takeOver puts a new version of a table in the place of the old one at an epoch: a base with all of its rows, then a
+// marker, which is the moment of the swap in the log. Dependents get the difference.
+func (w *worker) takeOver(ctx context.Context, epoch uint64, ms int64, out flow.Output) (*clock.Delta, error) {
+	before, err := w.e.handOver(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := w.env.appending(ctx)
+	defer cancel()
+	// The old version has stopped: read the tail that it has left.
+	if w.journal, err = streams.OpenJournal(ctx, w.journal.Stream(), w.env.term); err != nil {
+		return nil, err
+	}
+	rows := out.Delta
+	if rows == nil {
+		rows = zset.Empty(w.kinds)
+	}
+	entry := streams.Entry{
+		Epoch: epoch, Prev: epoch - 1, Inputs: w.positions(), Watermark: w.watermark(), Generation: w.gen, Plan: w.plan,
+		SeqNo: w.entries + 1, ContentType: wire.ContentType,
+	}
+	if _, _, err := w.writeBase(ctx, entry, rows); err != nil {
+		return nil, err
+	}
+	entry.Kind, entry.ContentType = streams.Marker, ""
+	seq, err := w.journal.Append(ctx, entry)
+	if err != nil {
+		return nil, err
+	}
+	w.entries++
+	w.lastMs = ms
+	w.rowsOut += int64(rows.N)
+	var d *clock.Delta
+	if w.env.hasDependents(w.e) {
+		d = difference(before, rows, w.schema, epoch, seq)
+		d.Generation = w.gen
+	}
+	s := serve.New(w.serveOptions())
+	s.Load(rows, serve.State{Epoch: epoch, TimeMs: ms, Seq: int64(w.entries), Position: seq})
+	w.e.show(s)
+	return d, nil
+}
+
+// oldState is the rows of the version that is replaced.
+type oldState struct {
+	rows   []*zset.Batch
+	schema types.Schema
+	at     uint64
+}
+
+// difference is new rows minus old rows, over the columns of both: a column that one of them lacks is NULL there, and a
+// dependent that reads by name takes back exactly what it was given.
+func difference(old oldState, rows *zset.Batch, schema types.Schema, epoch, seq uint64) *clock.Delta {
+	all := append(types.Schema{}, schema...)
+	for _, f := range old.schema {
+		i, ok := all.Find(f.Name)
+		if !ok || all[i].Stored() != f.Stored() {
+			if ok {
+				// The column changed its kind. Nothing can be both; the old values go by, and dependents that read it are
+				// compiled again.
+				continue
+			}
+			all = append(all, f)
+		}
+	}
+	in := input{columns: all}
+	parts := []*zset.Batch{in.project(schema, rows)}
+	was := input{columns: all}
+	for _, b := range old.rows {
+		parts = append(parts, zset.Negate(was.project(old.schema, b)))
+	}
+	b := zset.Consolidate(zset.Concat(parts...))
+	return &clock.Delta{Prev: old.at, Epoch: epoch, Seq: seq, Schema: all, Batch: b, Bytes: b.Bytes()}
+}
+
+// writeBase writes all rows of a table in chunks.
+func (w *worker) writeBase(ctx context.Context, e streams.Entry, rows *zset.Batch) (first uint64, bytes int64, err error) {
+	b := w.journal.BeginBase(e)
+	// Rows are counted, not bytes: a chunk of this many ordinary rows is far below the smallest message limit.
+	chunk := max(1, min(baseChunkRows, rows.N*(w.env.rt.opt.Streams.MaxPayload()/4)/max(1, rows.Bytes())))
+	for from := 0; from == 0 || from < rows.N; from += chunk {
+		data := wire.Encode(nil, w.kinds, zset.Slice(rows, from, min(rows.N, from+chunk)))
+		bytes += int64(len(data))
+		if err := b.Write(ctx, data); err != nil {
+			return 0, 0, err
+		}
+	}
+	first, _, err = b.Commit(ctx)
+	return first, bytes, err
+}
+
+const baseChunkRows = 16 << 10
+
+// foldJournal adds up a journal: its rows at an epoch (0: now), as batches that together are the Z-set, with the
+// moment they are of.
+func foldJournal(ctx context.Context, j *streams.Journal, gen uint64, schema types.Schema, upTo uint64) ([]*zset.Batch, serve.State, error) {
+	last, ok := j.Last()
+	if !ok {
+		return nil, serve.State{}, nil
+	}
+	return foldStream(ctx, j.Stream(), last, gen, schema, upTo)
+}
+
+func foldStream(ctx context.Context, st *streams.Stream, last streams.Stored, gen uint64, schema types.Schema, upTo uint64) ([]*zset.Batch, serve.State, error) {
+	from := max(last.BaseSeq, 1)
+	out, state, based, err := foldFrom(ctx, st, from, last.Last, gen, schema, upTo)
+	if err == nil && last.BaseSeq > 0 && !based {
+		// The newest base is of another generation, or of a later epoch: begin with what is retained, which is enough
+		// when it holds an older base or everything.
+		s, serr := st.State(ctx)
+		if serr != nil {
+			return nil, serve.State{}, serr
+		}
+		if out, state, based, err = foldFrom(ctx, st, 1, last.Last, gen, schema, upTo); err == nil && !based && s.First > 1 {
+			return nil, serve.State{}, errHidden
+		}
+	}
+	return out, state, err
+}
+
+// errHidden says that the rows at an epoch cannot be read from a journal: it lies inside of a delta, or before what is
+// retained.
+var errHidden = errors.New("the rows of that epoch are not in the journal")
+
+func foldFrom(ctx context.Context, st *streams.Stream, from, to, gen uint64, schema types.Schema, upTo uint64) (out []*zset.Batch, state serve.State, based bool, err error) {
+	type part struct {
+		epoch uint64
+		b     *zset.Batch
+	}
+	var parts []part
+	err = readEntries(ctx, st, from, to, func(s streams.Stored) error {
+		if upTo > 0 && s.Epoch > upTo && s.Kind == streams.Delta && prevOf(s.Entry) < upTo {
+			return errHidden
+		}
+		if s.Generation != gen || upTo > 0 && s.Epoch > upTo {
+			return nil
+		}
+		switch s.Kind {
+		case streams.Base:
+			// A base holds everything up to its epoch.
+			kept := parts[:0]
+			for _, p := range parts {
+				if p.epoch > s.Epoch {
+					kept = append(kept, p)
+				}
+			}
+			parts = kept
+			based = true
+			for _, c := range s.Chunks {
+				_, b, err := wire.Decode(c)
+				if err != nil {
+					return fmt.Errorf("base at %d: %w", s.First, err)
+				}
+				parts = append(parts, part{s.Epoch, b})
+			}
+			if s.Epoch >= state.Epoch {
+				state.Epoch, state.Position = s.Epoch, s.Last
+				state.Seq = max(state.Seq, int64(s.SeqNo))
+			}
+		case streams.Delta:
+			d, err := deltaOf(s, schema)
+			if err != nil {
+				return err
+			}
+			parts = append(parts, part{s.Epoch, d.Batch})
+			state = serve.State{Epoch: s.Epoch, TimeMs: s.TimeMs, Seq: int64(s.SeqNo), Position: s.Last}
+		case streams.Marker:
+			state = serve.State{Epoch: s.Epoch, TimeMs: s.TimeMs, Seq: int64(s.SeqNo), Position: s.Last}
+		}
+		return nil
+	})
+	for _, p := range parts {
+		out = append(out, p.b)
+	}
+	return out, state, based, err
+}
+
+// cutKey splits <input>#<incarnation>.
+func cutKey(k string) (name, incarnation string, ok bool) {
+	for i := len(k) - 1; i >= 0; i-- {
+		if k[i] == '#' {
+			return k[:i], k[i+1:], true
+		}
+	}
+	return k, "", false
+}
+
+func (p *progress) more(messages int64) *progress {
+	c := *p
+	c.total += messages
+	return &c
+}
+
+func (p *progress) read(rows int, done int64) *progress {
+	c := *p
+	c.rows += int64(rows)
+	c.done = max(c.done, done)
+	return &c
+}
+
+func (p *progress) in(phase string) *progress {
+	c := *p
+	c.phase = phase
+	return &c
+}

@@ -1,0 +1,310 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/streamsforge/streamsforge/engine/types"
+	"github.com/streamsforge/streamsforge/engine/zset"
+	"github.com/streamsforge/streamsforge/server/catalog"
+	"github.com/streamsforge/streamsforge/server/runtime/clock"
+	"github.com/streamsforge/streamsforge/server/runtime/serve"
+	"github.com/streamsforge/streamsforge/server/view"
+	"github.com/streamsforge/streamsforge/streams"
+)
+
+// Kinds of entities in the clock and in keys.
+const (
+	kindTable    = "table"
+	kindPipeline = "pipeline"
+)
+
+// entity is one table or pipeline of the catalog: what readers see of it, and the worker that drives it, if any.
+type entity struct {
+	env      *environment
+	kind, id string
+	key      string // kind/id
+	node     *clock.Node
+	results  results
+
+	commits     atomic.Int64
+	commitNanos atomic.Int64
+	checkpoints atomic.Int64
+	lastInRate  rate
+	lastOutRate rate
+
+	mu       sync.Mutex
+	name     string
+	store    *serve.Store
+	stream   *streams.Stream // the journal, once it exists
+	gen      uint64          // the version whose entries the journal ends with
+	shape    shape
+	made     bool    // a generation has joined: gen and shape count
+	pending  *record // of a build
+	present  bool    // takes part in the clock, by the epoch log
+	run      *worker
+	side     *worker // a new version that is being built beside run
+	status   view.Status
+	err      string
+	degraded *view.Degraded
+	applied  int64
+	warning  string
+	changed  chan struct{}
+}
+
+func (env *environment) newEntity(kind, id, name string) *entity {
+	e := &entity{env: env, kind: kind, id: id, key: kind + "/" + id, name: name, status: view.Stopped, changed: make(chan struct{})}
+	e.node = env.clk.AddNode(e.key)
+	return e
+}
+
+// update changes what others see, and wakes those who wait for it.
+func (e *entity) update(change func()) {
+	e.mu.Lock()
+	change()
+	close(e.changed)
+	e.changed = make(chan struct{})
+	e.mu.Unlock()
+}
+
+func (e *entity) worker() *worker {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.run
+}
+
+// rows is the store of a table that is being served.
+func (e *entity) rows() *serve.Store {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.store
+}
+
+// show serves other rows from now on. Subscribers of the old ones read again.
+func (e *entity) show(s *serve.Store) {
+	var old *serve.Store
+	e.update(func() { old, e.store = e.store, s })
+	if old != nil && old != s {
+		old.End(serve.ErrReplaced)
+	}
+}
+
+// restored notes that a worker has the state of what the journal holds.
+func (e *entity) restored(w *worker) {
+	e.update(func() {
+		if w == e.side {
+			e.run, e.side = w, nil
+		}
+		e.stream, e.gen, e.shape, e.made = w.journal.Stream(), w.gen, shapeOf(w.prog), true
+		if !w.silent {
+			e.degraded = nil
+		}
+		e.pending = nil
+	})
+	if !w.silent {
+		w.stats.live.Store(true)
+	}
+}
+
+// building notes that a worker computes a generation that nobody sees yet.
+func (e *entity) building(w *worker, rec *record) {
+	e.update(func() {
+		e.pending = rec
+		if e.stream == nil {
+			e.stream = w.journal.Stream()
+		}
+	})
+}
+
+// joining stores what the journal's next entries are made by, before the first of them.
+func (e *entity) joining(ctx context.Context, w *worker, at uint64) error {
+	e.mu.Lock()
+	rec := e.pending
+	e.mu.Unlock()
+	if rec == nil {
+		return nil // a worker that comes back with the generation it had
+	}
+	rec.Joined = at
+	if err := e.env.state.save(ctx, e.kind, e.id, rec); err != nil {
+		return fmt.Errorf("store what the journal is made by: %w", err)
+	}
+	if w.def.pipeline || !w.swap {
+		return e.serveEmpty(w)
+	}
+	return nil
+}
+
+// serveEmpty makes rows visible for the first delta of a new table.
+func (e *entity) serveEmpty(w *worker) error {
+	e.mu.Lock()
+	has := e.store != nil
+	e.mu.Unlock()
+	if !has && !w.def.pipeline {
+		e.show(serve.New(w.serveOptions()))
+	}
+	return nil
+}
+
+// handOver stops the version that runs and returns its rows, for the difference that dependents get.
+func (e *entity) handOver(ctx context.Context, w *worker) (oldState, error) {
+	e.mu.Lock()
+	run, gen, sh, made, st := e.run, e.gen, e.shape, e.made, e.stream
+	e.mu.Unlock()
+	if run != nil && run != w {
+		run.stop()
+	}
+	if !made || !e.env.hasDependents(e) {
+		return oldState{}, nil
+	}
+	j, err := streams.OpenJournal(ctx, st, 0)
+	if err != nil {
+		return oldState{}, err
+	}
+	last, ok := j.Last()
+	if !ok {
+		return oldState{}, nil
+	}
+	rows, state, err := foldStream(ctx, st, last, gen, sh.schema(), 0)
+	if err != nil {
+		return oldState{}, fmt.Errorf("the rows of the version that is replaced: %w", err)
+	}
+	return oldState{rows: rows, schema: sh.schema(), at: state.Epoch}, nil
+}
+
+// cursor reads the journal behind a position; nil when nothing was ever published.
+func (e *entity) cursor(_ context.Context, at clock.Position, gen uint64) (*journalCursor, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stream == nil || !e.made {
+		return nil, nil
+	}
+	if gen != 0 && gen != e.gen {
+		return nil, fmt.Errorf("input %q: %w", e.name, errRegenerated)
+	}
+	if at.Incarnation != "" && at.Incarnation != e.stream.Incarnation() {
+		return nil, fmt.Errorf("input %q was deleted and made again: %w", e.name, errRegenerated)
+	}
+	return &journalCursor{name: e.name, e: e, stream: e.stream, at: at.Seq, gen: e.gen, shape: e.shape}, nil
+}
+
+// inputState is all rows of an entity at one epoch, with their exact weights and hidden columns.
+type inputState struct {
+	rows   []*zset.Batch
+	schema types.Schema
+	at     clock.Position
+	gen    uint64
+}
+
+// stateAt returns the rows at an epoch that the entity has reached; of one that has left, its last rows. False means
+// that the rows of that epoch are not known.
+func (e *entity) stateAt(ctx context.Context, epoch uint64) (inputState, bool, error) {
+	e.mu.Lock()
+	store, st, sh, gen, made, pipeline := e.store, e.stream, e.shape, e.gen, e.made, e.kind == kindPipeline
+	e.mu.Unlock()
+	if !made || st == nil {
+		return inputState{}, true, nil
+	}
+	if e.env.clk.Absent(e.node) {
+		epoch = 0
+	}
+	s := inputState{schema: sh.schema(), at: clock.Position{Incarnation: st.Incarnation()}, gen: gen}
+	if store != nil && sh.hidden == 0 && !pipeline {
+		v := store.View()
+		old, ok := v, true
+		if epoch > 0 {
+			old, ok = v.At(epoch)
+		}
+		if ok && (old.Position > 0 || v.Position == 0) {
+			s.rows, s.at.Seq = []*zset.Batch{old.Batch()}, old.Position
+			return s, true, nil
+		}
+	}
+	j, err := streams.OpenJournal(ctx, st, 0)
+	if err != nil {
+		return inputState{}, false, err
+	}
+	last, ok := j.Last()
+	if !ok {
+		return s, true, nil
+	}
+	rows, state, err := foldStream(ctx, st, last, gen, sh.schema(), epoch)
+	if errors.Is(err, errHidden) {
+		return inputState{}, false, nil
+	}
+	if err != nil {
+		return inputState{}, false, err
+	}
+	s.rows, s.at.Seq = rows, state.Position
+	return s, true, nil
+}
+
+// counted notes one commit.
+func (e *entity) counted(took time.Duration) {
+	e.commits.Add(1)
+	e.commitNanos.Add(int64(took))
+}
+
+func (e *entity) warn(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.warning = ""
+	if err != nil {
+		e.warning = err.Error()
+	}
+}
+
+// observed is what the catalog and REST see.
+func (e *entity) observed() view.EntityStatus {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return view.EntityStatus{Status: e.status, Error: e.err, Applied: e.applied, Degraded: e.degraded, StaleInputs: e.staleInputs()}
+}
+
+// staleInputs names the inputs that do not take part, so that their last state counts.
+func (e *entity) staleInputs() []string {
+	if e.run == nil || e.status != view.Running {
+		return nil
+	}
+	var out []string
+	for i := range e.run.inputs {
+		if in := &e.run.inputs[i]; in.ent != nil && e.env.clk.Absent(in.ent.node) {
+			out = append(out, in.name)
+		}
+	}
+	return out
+}
+
+func kindOf(k catalog.InputKind) string {
+	if k == catalog.InputPipeline {
+		return kindPipeline
+	}
+	return kindTable
+}
+
+// rate is a smoothed number per second, fed by the environment's ticker.
+type rate struct {
+	last  int64
+	value atomic.Uint64 // rows per second * 1000
+}
+
+func (r *rate) feed(total int64, seconds float64) {
+	d := float64(total-r.last) / seconds
+	r.last = total
+	if d < 0 {
+		d = 0
+	}
+	old := float64(r.value.Load()) / 1000
+	r.value.Store(uint64((old + (d-old)*0.5) * 1000))
+}
+
+func (r *rate) perSecond() float64 {
+	v := float64(r.value.Load()) / 1000
+	if v < 0.05 {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,559 @@
+package runtime
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/server/catalog"
+	"github.com/streamsforge/streamsforge/server/runtime/clock"
+	"github.com/streamsforge/streamsforge/server/view"
+	"github.com/streamsforge/streamsforge/streams"
+)
+
+// planVersion is part of every fingerprint. It grows when the same query means something else to the engine, so that
+// states of an older version are not taken for it.
+const planVersion = "1"
+
+// reconcile makes what runs follow the catalog, until the context ends. first is closed after the first pass.
+func (rt *Runtime) reconcile(ctx context.Context, first chan<- struct{}) {
+	changes, end := rt.opt.Catalog.Changes()
+	defer end()
+	for {
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return
+		}
+		sn, err := rt.opt.Catalog.Snapshot(rt.env.name)
+		if err != nil {
+			rt.env.log.Error("the catalog cannot be read", "error", err)
+		} else {
+			rt.env.follow(ctx, sn)
+		}
+		if first != nil {
+			close(first)
+			first = nil
+		}
+	}
+}
+
+// follow brings everything to what a snapshot says: sources first, then what should stop, dependents before what they
+// read, then what should run, inputs before what reads them.
+func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
+	env.followSources(ctx, sn)
+	wants := env.wanted(sn)
+	seen := map[string]bool{}
+	for _, x := range slices.Backward(wants) {
+		seen[x.e.key] = true
+		if x.run.Desired != catalog.DesiredRunning {
+			env.halt(ctx, x)
+		}
+	}
+	for _, x := range wants {
+		if x.run.Desired == catalog.DesiredRunning {
+			env.launch(ctx, sn, x)
+		}
+	}
+	for _, e := range env.entityList() {
+		if !seen[e.key] {
+			env.drop(ctx, e)
+		}
+	}
+}
+
+// wanted is one entity with what the catalog wants of it.
+type wanted struct {
+	e      *entity
+	run    catalog.Run
+	facts  catalog.Facts
+	table  *catalog.TableRecord
+	pipe   *catalog.PipelineRecord
+	inputs []string
+}
+
+// wanted lists pipelines, then tables, each behind what it reads.
+func (env *environment) wanted(sn *catalog.Snapshot) []wanted {
+	var all []wanted
+	for _, p := range sn.Pipelines() {
+		all = append(all, wanted{e: env.ensure(kindPipeline, p.ID, p.Name), run: p.Run, facts: p.Facts, pipe: p})
+	}
+	for _, t := range sn.Tables() {
+		all = append(all, wanted{e: env.ensure(kindTable, t.ID, t.Name), run: t.Run, facts: t.Facts, table: t})
+	}
+	byName := map[string]int{}
+	for i, x := range all {
+		name := x.e.kind + "/"
+		if x.table != nil {
+			name += x.table.Name
+		} else {
+			name += x.pipe.Name
+		}
+		if _, ok := byName[name]; !ok {
+			byName[name] = i
+		}
+	}
+	out := make([]wanted, 0, len(all))
+	state := make([]uint8, len(all))
+	var visit func(i int)
+	visit = func(i int) {
+		if state[i] != 0 {
+			return
+		}
+		state[i] = 1
+		for _, in := range all[i].facts.Inputs {
+			if in.Kind == catalog.InputSource {
+				continue
+			}
+			if j, ok := byName[kindOf(in.Kind)+"/"+in.Name]; ok {
+				visit(j)
+			}
+		}
+		out = append(out, all[i])
+	}
+	for i := range all {
+		visit(i)
+	}
+	return out
+}
+
+func (env *environment) ensure(kind, id, name string) *entity {
+	env.mu.Lock()
+	defer env.mu.Unlock()
+	key := kind + "/" + id
+	e := env.entities[key]
+	if e == nil {
+		e = env.newEntity(kind, id, name)
+		env.entities[key] = e
+	}
+	e.mu.Lock()
+	e.name = name
+	e.mu.Unlock()
+	return e
+}
+
+// followSources opens new sources, follows changed layouts and limits, and drops what is gone.
+func (env *environment) followSources(ctx context.Context, sn *catalog.Snapshot) {
+	for _, rec := range sn.Sources() {
+		s := env.source(rec.Name)
+		if s == nil {
+			c, _ := env.epochLog.Clock()
+			if err := env.addSource(ctx, rec, c.Positions); err != nil {
+				env.log.Error("a source cannot be opened", "entity", rec.Name, "kind", "source", "error", err)
+				continue
+			}
+			s = env.source(rec.Name)
+			env.seq.AddSource(s)
+			s.start(env.soft)
+			continue
+		}
+		if err := s.follow(ctx, rec.Layouts); err != nil {
+			env.log.Error("the change of a source cannot be followed", "entity", rec.Name, "kind", "source", "error", err)
+		}
+		if l := env.rt.SourceLimits(rec); l != s.limits {
+			if _, err := env.rt.opt.Streams.EnsureSource(ctx, env.name, rec.Name, l); err != nil {
+				env.log.Error("the limits of a source cannot be changed", "entity", rec.Name, "kind", "source", "error", err)
+			} else {
+				s.limits = l
+			}
+		}
+	}
+	for _, s := range env.sourceList() {
+		if _, ok := sn.Source(s.name); !ok {
+			env.dropSource(ctx, s)
+		}
+	}
+}
+
+// dropSource deletes the streams of a source that is gone. What reads it goes on with what it has taken.
+func (env *environment) dropSource(ctx context.Context, s *source) {
+	env.seq.RemoveSource(s)
+	s.stop()
+	env.mu.Lock()
+	delete(env.sources, s.name)
+	env.mu.Unlock()
+	env.epochLog.Forget(streams.InputKey(s.name, s.stream.Incarnation()))
+	err := errors.Join(
+		env.rt.opt.Streams.DeleteStream(ctx, streams.SourceStream(env.name, s.name)),
+		env.rt.opt.Streams.DeleteStream(ctx, streams.QuarantineStream(env.name, s.name)),
+		env.state.forgetBooks(ctx, s.name),
+	)
+	if err != nil {
+		env.log.Error("a deleted source leaves something behind", "entity", s.name, "kind", "source", "error", err)
+	}
+}
+
+// halt stops an entity that should not run.
+func (env *environment) halt(ctx context.Context, x wanted) {
+	e := x.e
+	e.mu.Lock()
+	run, side, applied, present := e.run, e.side, e.applied, e.present
+	status := e.status
+	e.mu.Unlock()
+	if run == nil && side == nil && applied >= x.run.Revision && !present {
+		return
+	}
+	env.stopWorkers(e)
+	if err := env.leave(ctx, e); err != nil && ctx.Err() == nil {
+		env.log.Error("a stop could not be recorded", "entity", e.key, "error", err)
+	}
+	e.update(func() {
+		e.status, e.err, e.applied = view.Stopped, "", x.run.Revision
+		if x.run.Refused != "" {
+			e.status, e.err = view.Failed, x.run.Refused
+		}
+	})
+	if run != nil && status == view.Running {
+		env.publish(e, "stopped", view.Stopped)
+	}
+}
+
+func (env *environment) stopWorkers(e *entity) {
+	e.mu.Lock()
+	run, side := e.run, e.side
+	e.mu.Unlock()
+	for _, w := range []*worker{side, run} {
+		if w != nil {
+			w.stop()
+			if w.node != e.node {
+				env.clk.Remove(w.node)
+			}
+		}
+	}
+	if run != nil {
+		env.clk.Detach(e.node)
+	}
+	e.update(func() { e.run, e.side = nil, nil })
+}
+
+// launch starts an entity, or a new version of one that runs.
+func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x wanted) {
+	e := x.e
+	e.mu.Lock()
+	run, side, applied := e.run, e.side, e.applied
+	e.mu.Unlock()
+	if applied >= x.run.Revision {
+		return
+	}
+	w, err := env.newWorker(sn, x)
+	if err != nil {
+		env.stopWorkers(e)
+		env.failed(ctx, e, x.run.Revision, err)
+		return
+	}
+	if side != nil {
+		side.stop()
+		if side.node != e.node {
+			env.clk.Remove(side.node)
+		}
+		e.update(func() { e.side = nil })
+	}
+	if run != nil && run.plan == w.plan {
+		// Settings changed and the query did not: the worker goes on from its checkpoint, and dependents wait for the
+		// moment.
+		run.stop()
+		env.clk.Detach(e.node)
+		run = nil
+	}
+	if run != nil && w.def.pipeline {
+		run.stop()
+		env.clk.Detach(e.node)
+		run = nil
+	}
+	if run != nil {
+		w.node = env.clk.AddNode(e.key + "+")
+	}
+	env.clk.SetInputs(w.node, w.clockInputs(), w.timed)
+	e.update(func() {
+		if run != nil {
+			e.side = w
+		} else {
+			e.run = w
+		}
+		e.status, e.err, e.applied = view.Running, "", x.run.Revision
+	})
+	w.start(env.soft)
+	env.publish(e, "started", view.Running)
+}
+
+// newWorker compiles an entity and resolves what it reads.
+func (env *environment) newWorker(sn *catalog.Snapshot, x wanted) (w *worker, err error) {
+	w = &worker{env: env, e: x.e, node: x.e.node}
+	if x.table != nil {
+		if w.prog, err = env.rt.opt.Catalog.CompileTable(sn, x.table); err != nil {
+			return nil, err
+		}
+		w.def = definition{
+			name: x.table.Name, memory: x.table.Persistence == catalog.MemoryOnly, limits: env.rt.limits(x.table.Replay), replay: startsOf(x.table.ReplayFrom),
+		}
+		if x.table.Replay != nil {
+			w.def.retainMs = x.table.Replay.RetainMs
+		}
+	} else {
+		if w.prog, err = env.rt.opt.Catalog.CompilePipeline(sn, x.pipe); err != nil {
+			return nil, err
+		}
+		w.def = definition{name: x.pipe.Name, pipeline: true, limits: env.rt.limits(x.pipe.Replay), replay: startsOf(x.pipe.ReplayFrom)}
+		if x.pipe.Replay != nil {
+			w.def.retainMs = x.pipe.Replay.RetainMs
+		}
+	}
+	w.def.memory = w.def.memory || w.def.limits.Memory
+	w.def.revision = x.run.Revision
+	w.log = env.log.With("entity", w.def.name, "kind", x.e.kind)
+	w.schema = outputSchema(w.prog)
+	w.kinds = kindsOf(w.schema)
+	w.saveEvery = env.rt.opt.CheckpointEvery
+	q := w.prog.Query()
+	w.timed, w.ordered = q.Pipeline, q.Pipeline || ordered(q.Root)
+	for _, in := range w.prog.Inputs() {
+		i := input{name: in.Name, kind: in.Kind, columns: in.Columns}
+		switch in.Kind {
+		case engine.Source:
+			i.src = env.source(in.Name)
+			i.in.Track = env.clk.Track(in.Name, clock.Position{})
+		default:
+			if i.ent = env.named(sn, in); i.ent == nil {
+				return nil, view.Errorf(view.Conflict, "input '%s' does not exist", in.Name)
+			}
+			i.in.Node = i.ent.node
+		}
+		w.inputs = append(w.inputs, i)
+	}
+	w.plan = planOf(w)
+	if w.def.pipeline {
+		w.lateSchema = w.prog.NewFlow().LateSchema()
+	}
+	return w, nil
+}
+
+func (env *environment) named(sn *catalog.Snapshot, in engine.Input) *entity {
+	if in.Kind == engine.Table {
+		if t, ok := sn.TableNamed(in.Name); ok {
+			return env.entity(kindTable, t.ID)
+		}
+		return nil
+	}
+	for _, p := range sn.PipelinesFor(in.Name) {
+		if p.Name == in.Name {
+			return env.entity(kindPipeline, p.ID)
+		}
+	}
+	return nil
+}
+
+// resolve looks the sources up again: one may have been deleted and made again since.
+func (w *worker) resolve() {
+	for i := range w.inputs {
+		if w.inputs[i].kind == engine.Source {
+			w.inputs[i].src = w.env.source(w.inputs[i].name)
+		}
+	}
+}
+
+func (w *worker) clockInputs() []clock.Input {
+	out := make([]clock.Input, len(w.inputs))
+	for i := range w.inputs {
+		out[i] = w.inputs[i].in
+	}
+	return out
+}
+
+// ordered says that the result depends on the order of rows across inputs: LATEST BY takes the last of equal times.
+func ordered(n plan.Node) bool {
+	if _, ok := n.(*plan.LatestBy); ok {
+		return true
+	}
+	return slices.ContainsFunc(n.Children(), ordered)
+}
+
+func startsOf(m map[string]catalog.ReplayFrom) map[string]startAt {
+	out := map[string]startAt{}
+	for name, r := range m {
+		var s startAt
+		if r.Seq != nil && *r.Seq > 0 {
+			s.seq = uint64(*r.Seq)
+		} else if r.TimestampMs != nil {
+			s.ms = *r.TimestampMs
+		}
+		out[name] = s
+	}
+	return out
+}
+
+// planOf is the fingerprint of what a worker computes: two workers with the same one come to the same rows, so the
+// state of one is a state of the other.
+func planOf(w *worker) string {
+	q := w.prog.Query()
+	type start struct {
+		Seq uint64
+		Ms  int64
+	}
+	starts := map[string]start{}
+	for name, s := range w.def.replay {
+		starts[name] = start{s.seq, s.ms}
+	}
+	b, err := json.Marshal(struct {
+		Version, SQL, Explain string
+		Inputs                []plan.Input
+		Output                any
+		EventTime, Pipeline   bool
+		Time                  plan.Time
+		Starts                map[string]start
+	}{planVersion, w.prog.SQL(), w.prog.Explain(), w.prog.Inputs(), w.prog.Output(), q.EventTime, q.Pipeline, q.Time, starts})
+	if err != nil {
+		panic(fmt.Sprintf("BUG: fingerprint of a plan: %v", err))
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:12])
+}
+
+// ended is called when a worker has ended by itself: its entity fails, and nothing else.
+func (env *environment) ended(w *worker) {
+	if env.abandoned() || w.err == nil {
+		return
+	}
+	e := w.e
+	e.mu.Lock()
+	isSide := e.side == w
+	e.mu.Unlock()
+	w.log.Error("a worker has failed", "error", w.err, "epoch", w.at)
+	if w.node != e.node {
+		env.clk.Remove(w.node)
+	}
+	if isSide {
+		// The version that runs goes on; what is wrong with the new one is said beside it.
+		e.update(func() {
+			e.side = nil
+			e.degraded = &view.Degraded{Reason: "the new version could not be built: " + w.err.Error(), Missing: missingOf(w.err)}
+		})
+		return
+	}
+	env.tasks.Go(func() { env.failed(env.hard, e, w.def.revision, fmt.Errorf("%w (epoch %d)", w.err, w.at)) })
+}
+
+// failed marks an entity and takes it out of the clock, so that its dependents go on with its last state.
+func (env *environment) failed(ctx context.Context, e *entity, revision int64, err error) {
+	env.clk.Detach(e.node)
+	if lerr := env.leave(ctx, e); lerr != nil && ctx.Err() == nil {
+		env.log.Error("a failure could not be recorded", "entity", e.key, "error", lerr)
+	}
+	e.update(func() {
+		if e.applied > revision {
+			return // it was stopped or started again meanwhile
+		}
+		e.status, e.err, e.applied = view.Failed, err.Error(), revision
+		e.run = nil
+		if missing := missingOf(err); missing != nil || errors.Is(err, errDiverged) {
+			e.degraded = &view.Degraded{Reason: err.Error(), Missing: missing}
+		}
+	})
+	env.publish(e, "failed", view.Failed)
+}
+
+func missingOf(err error) []view.MissingInput {
+	var m *missingError
+	if !errors.As(err, &m) {
+		return []view.MissingInput{}
+	}
+	return []view.MissingInput{{Input: m.input, From: int64(m.from), To: int64(m.to)}}
+}
+
+// drop removes an entity that is gone from the catalog, with its streams and checkpoints.
+func (env *environment) drop(ctx context.Context, e *entity) {
+	env.stopWorkers(e)
+	if err := env.leave(ctx, e); err != nil && ctx.Err() == nil {
+		env.log.Error("a deletion could not be recorded", "entity", e.key, "error", err)
+	}
+	env.mu.Lock()
+	delete(env.entities, e.key)
+	delete(env.metas, e.key)
+	env.mu.Unlock()
+	env.clk.Remove(e.node)
+	if s := e.rows(); s != nil {
+		s.End(errGone)
+	}
+	names := []string{streams.TableStream(env.name, e.id)}
+	if e.kind == kindPipeline {
+		names = []string{streams.ResultStream(env.name, e.id), streams.LateStream(env.name, e.id)}
+	}
+	var err error
+	for _, n := range names {
+		err = errors.Join(err, env.rt.opt.Streams.DeleteStream(ctx, n))
+	}
+	err = errors.Join(err, env.state.forget(ctx, e.kind, e.id))
+	if env.checkpoints != nil {
+		err = errors.Join(err, env.checkpoints.Remove(e.key))
+	}
+	if err != nil && ctx.Err() == nil {
+		env.log.Error("a deleted entity leaves something behind", "entity", e.key, "error", err)
+	}
+	e.update(func() { e.status, e.err = view.Stopped, "" })
+}
+
+var errGone = view.Errorf(view.Missing, "the table was deleted")
+
+// publish tells others about the life of an entity.
+func (env *environment) publish(e *entity, what string, s view.Status) {
+	if env.rt.opt.Publish == nil {
+		return
+	}
+	e.mu.Lock()
+	key, kind := e.id, what
+	if e.kind == kindTable {
+		key, kind = e.name, "table-"+what
+	}
+	e.mu.Unlock()
+	env.rt.opt.Publish(env.name, view.LifecycleEvent{PipelineID: key, Kind: kind, Status: string(s), TimestampMs: env.rt.now().UnixMilli()})
+}
+
+// Await implements the interface of REST: it blocks until the runtime has applied a run revision.
+func (rt *Runtime) Await(ctx context.Context, env string, kind catalog.InputKind, id string, revision int64) (view.EntityStatus, error) {
+	v, err := rt.environment(env)
+	if err != nil {
+		return view.EntityStatus{}, err
+	}
+	for {
+		e := v.entity(kindOf(kind), id)
+		if e == nil {
+			// The catalog has it and the next pass will.
+			select {
+			case <-time.After(5 * time.Millisecond):
+				continue
+			case <-ctx.Done():
+				return view.EntityStatus{}, ctx.Err()
+			}
+		}
+		e.mu.Lock()
+		changed, applied := e.changed, e.applied
+		e.mu.Unlock()
+		if applied >= revision {
+			return e.observed(), nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return e.observed(), ctx.Err()
+		}
+	}
+}
+
+// Observed implements catalog.Observer.
+func (rt *Runtime) Observed(env string, kind catalog.InputKind, id string) view.EntityStatus {
+	v, err := rt.environment(env)
+	if err != nil {
+		return view.EntityStatus{Status: view.Stopped}
+	}
+	e := v.entity(kindOf(kind), id)
+	if e == nil {
+		return view.EntityStatus{Status: view.Stopped}
+	}
+	return e.observed()
+}
