@@ -149,9 +149,11 @@ func (s *Store) PruneLayouts(ctx context.Context, env, name string, firstSeq uin
 		if !ok {
 			return nil, view.ErrUnknown
 		}
-		keep := 0
-		for keep+1 < len(old.Layouts) && old.Layouts[keep+1].FromSeq != 0 && old.Layouts[keep+1].FromSeq <= firstSeq {
-			keep++
+		keep := 0 // a layout that never began (edited again before the clock saw it) does not hold the older ones
+		for i, l := range old.Layouts {
+			if l.FromSeq != 0 && l.FromSeq <= firstSeq {
+				keep = i
+			}
 		}
 		if keep == 0 {
 			return nil, nil
