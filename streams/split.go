@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -36,7 +35,8 @@ type Assembler struct {
 	first  uint64
 	size   int
 
-	base      part
+	skipped uint64 // first message of the entry that was reported as incomplete
+
 	baseFirst uint64
 	chunks    [][]byte
 }
@@ -67,8 +67,11 @@ func (a *Assembler) Add(m Msg) (e Stored, ok bool, err error) {
 	}
 	if p.n != len(a.parts)+1 || len(a.parts) > 0 && m.Seq != a.first+uint64(len(a.parts)) {
 		a.parts = a.parts[:0]
-		if p.n != 1 {
-			return Stored{}, false, &MidEntryError{Stream: a.stream, Seq: m.Seq, First: m.Seq - uint64(p.n-1)}
+		if first := m.Seq - uint64(p.n-1); p.n != 1 && first == a.skipped {
+			return Stored{}, false, nil
+		} else if p.n != 1 {
+			a.skipped = first
+			return Stored{}, false, &MidEntryError{Stream: a.stream, Seq: m.Seq, First: first}
 		}
 	}
 	if p.n == 1 {
@@ -116,8 +119,9 @@ func (a *Assembler) addBase(p part, m Msg) (Stored, bool, error) {
 type EntryReader struct {
 	r *Reader
 	a *Assembler
-	// pending is what the next call reports, after the entries before it were passed.
+	// pending is what the next call reports, after the entries before it were passed; rest is what comes then.
 	pending error
+	rest    []Msg
 }
 
 // Entries reads the entries of a journal from a position on, as [Stream.Read] reads its messages. A position inside
@@ -134,26 +138,31 @@ func (r *EntryReader) Next(ctx context.Context) ([]Stored, error) {
 		return nil, err
 	}
 	for {
-		msgs, err := r.r.Next(ctx)
-		if err != nil {
-			return nil, err
+		msgs := r.rest
+		if len(msgs) == 0 {
+			var err error
+			if msgs, err = r.r.Next(ctx); err != nil {
+				return nil, err
+			}
 		}
+		r.rest = nil
 		entries := make([]Stored, 0, len(msgs))
-		var bad error
-		for _, m := range msgs {
+		for i, m := range msgs {
 			e, ok, err := r.a.Add(m)
 			if err != nil {
-				bad = errors.Join(bad, err)
-			} else if ok {
+				r.rest = msgs[i+1:]
+				if len(entries) == 0 {
+					return nil, err
+				}
+				r.pending = err
+				return entries, nil
+			}
+			if ok {
 				entries = append(entries, e)
 			}
 		}
 		if len(entries) > 0 {
-			r.pending = bad
 			return entries, nil
-		}
-		if bad != nil {
-			return nil, bad
 		}
 	}
 }
