@@ -55,9 +55,8 @@ type Reader struct {
 	held    *Msg  // a message behind a gap, which is passed after the gap was reported
 	pending error // what the next call reports, after the batch before it was passed
 
-	conn     *pooled
-	sub      *nats.Subscription
-	in       chan *nats.Msg
+	in       chan *nats.Msg // nil without a consumer
+	conn     *nats.Conn
 	inbox    string
 	consumer string
 	expect   uint64 // consumer sequence of the next message
@@ -67,6 +66,8 @@ type Reader struct {
 
 	stop    chan struct{}
 	stopped sync.Once
+	mu      sync.Mutex
+	release func() // frees the consumer; guarded by mu, as Stop may come from elsewhere
 }
 
 // pull is one request for messages.
@@ -208,7 +209,7 @@ func (r *Reader) take(m *nats.Msg) ([]Msg, error) {
 // open makes the consumer, unless there is one. It finds out what is missing at the start of the stream, so that a
 // reader of an empty or trimmed stream does not wait for the next append to learn it.
 func (r *Reader) open(ctx context.Context) error {
-	if r.sub != nil {
+	if r.in != nil {
 		return nil
 	}
 	select {
@@ -240,9 +241,6 @@ func (r *Reader) open(ctx context.Context) error {
 }
 
 func (r *Reader) subscribe(ctx context.Context) error {
-	if r.conn == nil {
-		r.conn = r.st.s.readers.take(r.opts.Bulk)
-	}
 	r.consumer, r.inbox = "r-"+nuid.Next(), nats.NewInbox()
 	var resp struct {
 		Error *jetstream.APIError `json:"error"`
@@ -264,17 +262,35 @@ func (r *Reader) subscribe(ctx context.Context) error {
 	if resp.Error != nil {
 		return fmt.Errorf("read stream %s: create a consumer: %w", r.st.name, apiError(resp.Error))
 	}
-	r.in = make(chan *nats.Msg, 2*r.opts.MaxMessages+statusRoom)
-	if r.sub, err = r.conn.conn.ChanSubscribe(r.inbox+".*", r.in); err != nil {
+	in := make(chan *nats.Msg, 2*r.opts.MaxMessages+statusRoom)
+	shared := r.st.s.readers.take(r.opts.Bulk)
+	sub, err := shared.conn.ChanSubscribe(r.inbox+".*", in)
+	if err != nil {
+		r.st.s.readers.give(shared)
 		return r.closedOr(err)
 	}
-	r.expect, r.pulls = 1, r.pulls[:0]
+	remove := "$JS.API.CONSUMER.DELETE." + r.st.name + "." + r.consumer
+	release := func() {
+		_ = sub.Unsubscribe()
+		_ = shared.conn.Publish(remove, nil) // Without it the server forgets the consumer by itself, later.
+		r.st.s.readers.give(shared)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-r.stop:
+		release()
+		return ErrClosed
+	default:
+	}
+	r.release = release
+	r.in, r.conn, r.expect, r.pulls = in, shared.conn, 1, r.pulls[:0]
 	return nil
 }
 
 // ask keeps two requests under way as long as the caller takes what arrives, so that the server never waits for one.
 func (r *Reader) ask() error {
-	for r.sub != nil && !r.done() {
+	for r.in != nil && !r.done() {
 		under := len(r.in)
 		for _, p := range r.pulls {
 			under += p.left
@@ -286,7 +302,7 @@ func (r *Reader) ask() error {
 		r.pullID++
 		bytes := max(r.opts.MaxBytes/2, r.st.s.opts.MaxPayload+2*headerRoom)
 		req := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d,"idle_heartbeat":%d}`, n, bytes, pullExpiry, pullHeartbeat)
-		err := r.conn.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+r.st.name+"."+r.consumer, r.inbox+"."+strconv.FormatUint(r.pullID, 10), req)
+		err := r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+r.st.name+"."+r.consumer, r.inbox+"."+strconv.FormatUint(r.pullID, 10), req)
 		if err != nil {
 			return r.closedOr(err)
 		}
@@ -335,18 +351,24 @@ func (r *Reader) ended(subject string) {
 
 // drop forgets the consumer. What it had under way is discarded; the next one begins at the same position.
 func (r *Reader) drop() {
-	if r.sub == nil {
-		return
-	}
-	_ = r.sub.Unsubscribe()
-	_ = r.conn.conn.Publish("$JS.API.CONSUMER.DELETE."+r.st.name+"."+r.consumer, nil)
-	r.sub, r.in = nil, nil
+	r.in = nil
+	r.free()
 }
 
-// Stop ends the reader. It may be called from another goroutine and more than once; a waiting Next returns ErrClosed.
-// Only the goroutine that reads frees the consumer, at its next call; without one the server forgets it by itself.
+// Stop ends the reader and frees its consumer. It may be called from another goroutine and more than once; a waiting
+// Next returns ErrClosed. Whoever made a reader stops it.
 func (r *Reader) Stop() {
 	r.stopped.Do(func() { close(r.stop) })
+	r.free()
+}
+
+func (r *Reader) free() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.release != nil {
+		r.release()
+		r.release = nil
+	}
 }
 
 func (r *Reader) closedOr(err error) error {

@@ -33,12 +33,12 @@ func appendDoubles(dst []byte, v []float64, minWidth int) []byte {
 const scaleLimit = 1 << 52
 
 // scaled reports whether every double is exactly an integer divided by scale, and the smallest and largest of the
-// integers. A NaN, an infinity and -0 are not. Most columns of other doubles fail at the first value.
+// integers. A NaN and an infinity are not. Most columns of other doubles fail at the first value.
 func scaled(v []float64, scale float64) (lo, hi int64, ok bool) {
 	lo, hi = math.MaxInt64, math.MinInt64
 	for _, f := range v {
 		x := math.RoundToEven(f * scale)
-		if !(x < scaleLimit && x > -scaleLimit) || x/scale != f || x == 0 && math.Signbit(f) {
+		if !(x < scaleLimit && x > -scaleLimit) || x/scale != f {
 			return 0, 0, false
 		}
 		lo, hi = min(lo, int64(x)), max(hi, int64(x))
