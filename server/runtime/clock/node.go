@@ -28,6 +28,7 @@ type Node struct {
 	// reached is the border of the last completed step. Up to pending-1 nothing has happened since, so the output at
 	// those epochs is the one at reached. pending 0 means that nothing is known to be left to do.
 	reached, pending uint64
+	shown            uint64 // the border of what has been published: reached, unless the node computes in silence
 	live             bool   // fed from the ring; otherwise the worker reads the log by itself
 	reserved         uint64 // while not live: rows after this epoch are kept for it
 	holding          bool
@@ -77,6 +78,9 @@ func (n *Node) due(e uint64) {
 }
 
 func (n *Node) leave(uint64) {
+	if !n.absent && n.joinAt <= n.reached {
+		n.shown = n.reached
+	}
 	n.absent, n.live, n.joinAt, n.stops = true, false, 0, nil
 	n.nextTick, n.holding, n.cost = never, false, 0
 }
@@ -128,6 +132,10 @@ func (c *Clock) Place(n *Node, reached, published uint64, present bool) {
 	n.reached, n.live, n.pending, n.holding = reached, false, 0, false
 	n.absent, n.joinAt, n.stops, n.limit = !present, 0, nil, 0
 	n.nextTick, n.cost = never, 0
+	n.shown = max(n.shown, published)
+	if present {
+		n.shown = reached
+	}
 	if len(n.feed) == 0 {
 		n.feedHeld = max(n.feedHeld, published)
 	}
@@ -283,7 +291,10 @@ func (c *Clock) tickFrom(e uint64, ms int64) int {
 
 // frontier is the epoch up to which the node's output is settled.
 func (c *Clock) frontier(n *Node) uint64 {
-	if n.absent || !n.live {
+	if n.absent || n.joinAt > n.reached {
+		return n.shown
+	}
+	if !n.live {
 		return n.reached
 	}
 	if n.memo == c.generation {
@@ -292,9 +303,6 @@ func (c *Clock) frontier(n *Node) uint64 {
 	f := c.head.Epoch
 	if n.pending > 0 {
 		f = n.pending - 1
-	}
-	if n.joinAt > n.reached {
-		f = min(f, n.joinAt-1)
 	}
 	if n.limit > 0 {
 		f = min(f, n.limit)
@@ -344,6 +352,7 @@ func (c *Clock) Swap(n, by *Node, at uint64, d *Delta) {
 			in.Node.dependents = append(in.Node.dependents, n)
 		}
 	}
+	n.shown = at
 	n.reached, n.live, n.absent, n.joinAt, n.limit = at, by.live, false, 0, 0
 	n.stops = slices.DeleteFunc(by.stops, func(e uint64) bool { return e <= at })
 	n.lastTick, n.nextTick, n.cost = by.lastTick, by.nextTick, by.cost

@@ -283,7 +283,8 @@ func (c *Clock) Done(n *Node, p Progress) {
 	}
 	n.setTick(p.TickMs, p.Waits)
 	n.cost = (n.cost*7 + p.Cost) / 8
-	if !n.absent {
+	if !n.absent && n.joinAt == 0 {
+		n.shown = p.To
 		c.deliver(n, p.Delta)
 	}
 	if n.live {
