@@ -1,0 +1,180 @@
+package server
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/streamsforge/streamsforge/httpapi"
+	"github.com/streamsforge/streamsforge/server/catalog"
+	"github.com/streamsforge/streamsforge/server/config"
+)
+
+// newRegistry is the registry behind /metrics. Names are streamsforge_<subsystem>_<name>_<unit>[_total].
+func newRegistry(s *config.Settings) *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "streamsforge_build_info", Help: "Is 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": s.Version, "revision": Revision(), "go": runtime.Version()},
+	})
+	build.Set(1)
+	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// maxEntities bounds the series of /metrics: an environment with more entities shows the
+// first ones by name and says how many it left out.
+const maxEntities = 1000
+
+// scrapeTimeout bounds what a scrape may ask of the log.
+const scrapeTimeout = 2 * time.Second
+
+// entityMetrics reads the counters of sources, tables and pipelines when it is scraped, so
+// that counting costs nothing while rows move. Labels are the environment and the name.
+type entityMetrics struct {
+	catalog *catalog.Store
+	runtime httpapi.Runtime
+	js      jetstream.JetStream
+	now     func() time.Time
+}
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("streamsforge_"+name, help, labels, nil)
+}
+
+var (
+	sourceRows        = desc("source_rows_total", "Rows read from the log of a source.", "environment", "source")
+	sourceBytes       = desc("source_read_bytes_total", "Bytes read from the log of a source.", "environment", "source")
+	sourceQuarantined = desc("source_quarantined_rows_total", "Rows and payloads that could not be read and are in quarantine.", "environment", "source")
+	sourceCoerced     = desc("source_coerced_fields_total", "Fields set to NULL because their value did not fit.", "environment", "source")
+	sourceDropped     = desc("source_dropped_rows_total", "Rows left out by the policies DropRow and RejectBatch.", "environment", "source")
+	sourcePosition    = desc("source_position", "Newest position read from the log of a source.", "environment", "source")
+
+	tableRows      = desc("table_rows", "Rows of a table.", "environment", "table")
+	tableDeltasIn  = desc("table_deltas_in_total", "Changes that came into a table.", "environment", "table")
+	tableDeltasOut = desc("table_deltas_out_total", "Changes that a table published.", "environment", "table")
+	tableBytes     = desc("table_state_bytes", "Memory of a table's operators and served rows.", "environment", "table")
+	tableEpoch     = desc("table_epoch", "Epoch that a table has reached.", "environment", "table")
+	tableOverflow  = desc("table_overflow_results_total", "Sums outside 64 bits, shown as NULL.", "environment", "table")
+
+	pipelineIn      = desc("pipeline_rows_in_total", "Rows that came into a pipeline.", "environment", "pipeline")
+	pipelineOut     = desc("pipeline_rows_out_total", "Result rows of a pipeline.", "environment", "pipeline")
+	pipelineLate    = desc("pipeline_late_rows_total", "Rows that came after their window had closed.", "environment", "pipeline")
+	pipelineWindows = desc("pipeline_windows_closed_total", "Windows that a pipeline has closed.", "environment", "pipeline")
+	pipelineEpoch   = desc("pipeline_epoch", "Epoch that a pipeline has reached.", "environment", "pipeline")
+
+	entityRunning  = desc("entity_running", "Is 1 while a table or pipeline runs, 0 while it is stopped or failed.", "environment", "kind", "name")
+	entityDegraded = desc("entity_degraded", "Is 1 while a table or pipeline lacks retained input.", "environment", "kind", "name")
+	entitiesHidden = desc("entities_hidden", "Entities that are not shown because there are too many.", "environment")
+
+	logBytes   = desc("jetstream_bytes", "Bytes that JetStream stores.", "storage")
+	logStreams = desc("jetstream_streams", "Streams of JetStream.")
+)
+
+// Describe implements prometheus.Collector: which series there are depends on the catalog,
+// so none is promised.
+func (m *entityMetrics) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (m *entityMetrics) Collect(out chan<- prometheus.Metric) {
+	for _, env := range m.catalog.Environments() {
+		sn, err := m.catalog.Snapshot(env.Name)
+		if err != nil {
+			continue // the environment went away between the two calls
+		}
+		m.environment(env.Name, sn, out)
+	}
+	m.log(out)
+}
+
+func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<- prometheus.Metric) {
+	counter := func(d *prometheus.Desc, v int64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	left := maxEntities
+	for _, s := range sn.Sources() {
+		if left--; left < 0 {
+			break
+		}
+		v, err := m.runtime.SourceMetrics(env, s.Name)
+		if err != nil {
+			continue // it has never been read
+		}
+		counter(sourceRows, v.RowsTotal, env, s.Name)
+		counter(sourceBytes, v.BytesTotal, env, s.Name)
+		counter(sourceQuarantined, v.QuarantinedTotal, env, s.Name)
+		counter(sourceCoerced, v.CoercedTotal, env, s.Name)
+		counter(sourceDropped, v.DroppedTotal, env, s.Name)
+		gauge(sourcePosition, float64(v.LastSeq), env, s.Name)
+	}
+	for _, t := range sn.Tables() {
+		if left--; left < 0 {
+			break
+		}
+		m.state(env, catalog.InputTable, t.ID, t.Name, gauge)
+		v, err := m.runtime.TableMetrics(env, t.ID)
+		if err != nil {
+			continue
+		}
+		gauge(tableRows, float64(v.RowCount), env, t.Name)
+		counter(tableDeltasIn, v.DeltasIn, env, t.Name)
+		counter(tableDeltasOut, v.DeltasOut, env, t.Name)
+		gauge(tableBytes, float64(v.StateBytes), env, t.Name)
+		gauge(tableEpoch, float64(v.Epoch), env, t.Name)
+		counter(tableOverflow, v.OverflowResults, env, t.Name)
+	}
+	seen := map[string]bool{} // old catalogs may hold two pipelines of one name
+	for _, p := range sn.Pipelines() {
+		if left--; left < 0 {
+			break
+		}
+		if seen[p.Name] {
+			continue
+		}
+		seen[p.Name] = true
+		m.state(env, catalog.InputPipeline, p.ID, p.Name, gauge)
+		v, err := m.runtime.PipelineMetrics(env, p.ID)
+		if err != nil {
+			continue
+		}
+		counter(pipelineIn, v.TotalEventsIn, env, p.Name)
+		counter(pipelineOut, v.TotalRowsOut, env, p.Name)
+		counter(pipelineLate, v.LateEvents, env, p.Name)
+		counter(pipelineWindows, v.WindowsClosed, env, p.Name)
+		gauge(pipelineEpoch, float64(v.Epoch), env, p.Name)
+	}
+	hidden := len(sn.Sources()) + len(sn.Tables()) + len(sn.Pipelines()) - maxEntities
+	gauge(entitiesHidden, float64(max(0, hidden)), env)
+}
+
+func (m *entityMetrics) state(env string, kind catalog.InputKind, id, name string, gauge func(*prometheus.Desc, float64, ...string)) {
+	observed := m.runtime.Observed(env, kind, id)
+	running, degraded := 0.0, 0.0
+	if observed.Status == "Running" {
+		running = 1
+	}
+	if observed.Degraded != nil {
+		degraded = 1
+	}
+	gauge(entityRunning, running, env, string(kind), name)
+	gauge(entityDegraded, degraded, env, string(kind), name)
+}
+
+func (m *entityMetrics) log(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	info, err := m.js.AccountInfo(ctx)
+	if err != nil {
+		return // a scrape without these series says that the log did not answer
+	}
+	out <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(info.Store), "file")
+	out <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(info.Memory), "memory")
+	out <- prometheus.MustNewConstMetric(logStreams, prometheus.GaugeValue, float64(info.Streams))
+}
