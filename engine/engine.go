@@ -62,7 +62,7 @@ func Compile(sql string, cat Catalog, mode Mode, o Options) (*Program, []Diagnos
 	q, problems := syntax.Parse(sql)
 	r, found := analyze.Analyze(q, cat, mode, o)
 	if syntax.HasErrors(problems) {
-		found = analyze.Certain(q, problems, found)
+		found = analyze.Certain(found)
 	}
 	problems = syntax.Sort(append(problems, found...))
 	if syntax.HasErrors(problems) {

@@ -27,6 +27,9 @@ type analyzer struct {
 func Analyze(q *syntax.Query, cat Catalog, mode Mode, o Options) (Result, []syntax.Diagnostic) {
 	a := &analyzer{cat: cat, mode: mode, opts: o}
 	r := a.query(q, nil)
+	if r == nil && !syntax.HasErrors(a.ds) {
+		a.later(q, "this statement", "")
+	}
 	ds := syntax.Sort(a.ds)
 	if r == nil || syntax.HasErrors(ds) {
 		return Result{WholeRow: true}, ds
@@ -45,7 +48,7 @@ func Analyze(q *syntax.Query, cat Catalog, mode Mode, o Options) (Result, []synt
 
 // Certain keeps of the analyzer's findings those that do not follow from the parser's problems: a broken FROM
 // explains every unknown column, a broken expression explains a missing aggregate.
-func Certain(_ *syntax.Query, _, found []syntax.Diagnostic) []syntax.Diagnostic {
+func Certain(found []syntax.Diagnostic) []syntax.Diagnostic {
 	var out []syntax.Diagnostic
 	for _, d := range found {
 		if d.Code == CodeUnknownRelation || d.Code == CodeUnknownFunction || d.Code == CodeAmbiguousRelation {

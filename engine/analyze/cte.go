@@ -46,7 +46,9 @@ func (a *analyzer) cte(t *syntax.TableName, ctes *cteScope) (r *relation, found 
 			continue
 		}
 		if !s.pending {
-			a.scans += s.scans
+			if !a.spend(s.scans, t.Name) {
+				return nil, true
+			}
 			return s.bound, true
 		}
 		if len(a.cat.Relations(name)) > 0 {

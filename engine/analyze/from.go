@@ -71,10 +71,7 @@ func sourceSummary(t syntax.TableItem, in *input) string {
 func (a *analyzer) relation(t syntax.TableItem, ctes *cteScope, f *from) (plan.Node, *input) {
 	alias := aliasOf(t)
 	broken := &input{alias: alias, broken: true, retract: -1}
-	if a.scans++; a.scans > maxScans {
-		if a.scans == maxScans+1 {
-			a.report(t, CodeTooLarge, "make tables of the parts", "the statement reads more than %d relations", maxScans)
-		}
+	if !a.spend(1, t) {
 		return nil, broken
 	}
 	a.checkAlias(t, alias, f.scope)
@@ -107,6 +104,20 @@ func (a *analyzer) relation(t syntax.TableItem, ctes *cteScope, f *from) (plan.N
 		return r.node, derive(r, alias)
 	}
 	return nil, broken
+}
+
+// spend counts relations that are read, and reports once when they are too many.
+func (a *analyzer) spend(n int, at syntax.Node) bool {
+	before := a.scans
+	a.scans += n
+	if a.scans <= maxScans {
+		return true
+	}
+	if before <= maxScans {
+		a.report(at, CodeTooLarge, "make tables of the parts", "the statement reads more than %d relations", maxScans)
+	}
+	a.scans = maxScans + 1
+	return false
 }
 
 func (a *analyzer) checkAlias(t syntax.TableItem, alias string, s *scope) {

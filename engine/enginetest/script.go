@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/analyze"
 	"github.com/streamsforge/streamsforge/engine/plan"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
@@ -138,10 +139,8 @@ func (w *World) runDefine(c Command, mode engine.Mode) (string, error) {
 		b.WriteString(" | " + p.Changelog().String() + "\n")
 	}
 	writeProblems(&b, problems)
-	if deltas := w.changes(); p != nil && deltas != "(none)\n" && len(w.history) > 0 {
-		if e, err := w.entity(c.word(0)); err == nil && len(e.delta) > 0 {
-			w.writeDelta(&b, e)
-		}
+	if e, err := w.entity(c.word(0)); p != nil && err == nil {
+		w.writeDelta(&b, e)
 	}
 	return b.String(), w.problem
 }
@@ -186,8 +185,7 @@ func (w *World) runPlan(c Command) (string, error) {
 	if e.program == nil {
 		return "", fmt.Errorf("%s is a source: it has no plan", c.word(0))
 	}
-	q, _ := syntax.Parse(e.program.SQL())
-	fired := firedRules(q, w, e)
+	fired := w.firedRules(e)
 	for _, name := range names(c.Options["expect"]) {
 		if fired[name] == 0 {
 			return "", fmt.Errorf("rule %s did not fire", name)
@@ -199,6 +197,17 @@ func (w *World) runPlan(c Command) (string, error) {
 		}
 	}
 	return e.program.Explain(), nil
+}
+
+// firedRules plans an entity's statement again and counts the rewrites.
+func (w *World) firedRules(e *entity) map[string]int {
+	q, _ := syntax.Parse(e.program.SQL())
+	r, _ := analyze.Analyze(q, w, e.mode, e.options)
+	if r.Query == nil {
+		return nil
+	}
+	_, fired := plan.OptimizeTrace(r.Query)
+	return fired
 }
 
 func names(list string) []string {
