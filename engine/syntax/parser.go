@@ -228,7 +228,8 @@ func (p *parser) alias() *Ident {
 	return &Ident{Pos: t.Pos, Name: t.Text}
 }
 
-// parenthesized reads ( content ). A problem inside is contained: parsing goes on behind the closing parenthesis.
+// parenthesized reads ( content ). A problem inside is contained: parsing goes on behind the closing parenthesis, or at
+// a clause that comes before it.
 func (p *parser) parenthesized(content func()) {
 	open := p.peek()
 	p.expectSymbol("(")
@@ -236,14 +237,18 @@ func (p *parser) parenthesized(content func()) {
 		return
 	}
 	content()
-	if p.skipping {
-		p.recover(func() bool { return false })
-	}
-	if p.peek().Kind == EOF {
+	p.recover(p.atClause)
+	switch {
+	case p.symbol(")"):
+	case p.peek().Kind == EOF:
 		p.fail(open.Pos, "syntax", "the parenthesis that opens here is not closed", "")
-		return
+	case p.atClause() && len(p.diagnostics) > 0 && p.diagnostics[len(p.diagnostics)-1].Pos.Offset >= open.Pos.Offset:
+		// The problem inside was reported; the clause goes on without the parenthesis.
+	default:
+		p.expected(quote(")"))
+		p.recover(p.atClause)
+		p.symbol(")")
 	}
-	p.expectSymbol(")")
 }
 
 // join is the stretch from the start of a to the end of b.
