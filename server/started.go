@@ -60,7 +60,7 @@ func (s Started) Text() string {
 		row("Log in", strings.Join(logins, ", "))
 	}
 	if n := s.Seeded; n.Sources > 0 {
-		row("Demo", fmt.Sprintf("%d sources, %d pipelines and %d tables are moving now", n.Sources, n.Pipelines, n.Tables))
+		row("Demo", fmt.Sprintf("%d sources, %d pipelines and %d tables to look at", n.Sources, n.Pipelines, n.Tables))
 	}
 	row("Stop", "Ctrl-C, or SIGTERM; a second one ends it at once")
 	if len(s.Demo) > 0 {

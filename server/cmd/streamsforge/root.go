@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,15 +25,29 @@ func newRoot() *cobra.Command {
 		Short: "Streaming SQL in one process",
 		Long:  "StreamsForge keeps SQL tables up to date while rows stream in. Without a command it starts the server.\n" + settingsHelp,
 		// Settings have names that a flag library cannot know, so each command reads its own.
-		DisableFlagParsing: true,
-		SilenceErrors:      true,
-		SilenceUsage:       true,
-		RunE:               serve.RunE,
-		Args:               cobra.ArbitraryArgs,
+		DisableFlagParsing:         true,
+		SilenceErrors:              true,
+		SilenceUsage:               true,
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+				return unknownCommand(cmd, args[0])
+			}
+			return serve.RunE(cmd, args)
+		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(serve, newVersion(), newHealthcheck(), newConfig())
 	return root
+}
+
+func unknownCommand(root *cobra.Command, name string) error {
+	hint := "`streamsforge --help` lists the commands"
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		hint = "did you mean " + near[0] + "?"
+	}
+	return &usageError{fmt.Errorf("unknown command %q: %s", name, hint)}
 }
 
 func newVersion() *cobra.Command {
