@@ -257,23 +257,9 @@ func (q *selecting) latestBy() {
 	ts, is := in.ts.(*expr.Column)
 	if !is {
 		// Rows without event time all have 0: the last one to come wins.
-		node, ts = q.withTs(node)
+		node, ts = q.appendTs(node)
 	}
 	q.node = &plan.LatestBy{In: node, Keys: keys, Ts: ts.Index, Retract: in.retract}
-}
-
-// withTs adds a column that holds the event time 0.
-func (q *selecting) withTs(node plan.Node) (plan.Node, *expr.Column) {
-	s := node.Schema()
-	var exprs []expr.Expr
-	var names []string
-	for i, f := range s {
-		exprs = append(exprs, &expr.Column{Index: i, Name: f.Name, K: f.Kind})
-		names = append(names, f.Name)
-	}
-	exprs = append(exprs, &expr.Literal{V: types.LongOf(0)})
-	names = append(names, types.TsColumn)
-	return plan.NewProject(node, exprs, names), &expr.Column{Index: len(s), Name: types.TsColumn, K: types.Long}
 }
 
 // having filters groups. Its aggregates are known before the grouping node is made.
@@ -343,67 +329,6 @@ func (q *selecting) groupNode(node plan.Node) plan.Node {
 		ts = at
 	}
 	return plan.NewWindow(node, ts.Index, q.s.Window.Size.Millis(), g.keys, g.aggs)
-}
-
-// appendTs adds the computed event time of the input rows as a column.
-func (q *selecting) appendTs(node plan.Node) (plan.Node, *expr.Column) {
-	s := node.Schema()
-	var exprs []expr.Expr
-	var names []string
-	for i, f := range s {
-		exprs = append(exprs, &expr.Column{Index: i, Name: f.Name, K: f.Kind})
-		names = append(names, f.Name)
-	}
-	exprs = append(exprs, expr.As(q.inputTs(), types.Long))
-	names = append(names, types.TsColumn)
-	return plan.NewProject(node, exprs, names), &expr.Column{Index: len(s), Name: types.TsColumn, K: types.Long}
-}
-
-// inputTs is the event time of a row of FROM: the later one of its parts.
-func (q *selecting) inputTs() expr.Expr {
-	var out expr.Expr
-	for _, in := range q.from.scope.inputs {
-		if !in.hasTs {
-			continue
-		}
-		if out == nil {
-			out = in.ts
-			continue
-		}
-		ge, _ := expr.Lookup(">=")
-		cond, err := ge.Bind([]expr.Expr{out, in.ts})
-		if err != nil {
-			return out
-		}
-		later, err := expr.BindCase([]expr.When{{Cond: cond, Then: expr.As(out, types.Long)}}, expr.As(in.ts, types.Long))
-		if err != nil {
-			return out
-		}
-		out = later
-	}
-	if out == nil {
-		return &expr.Literal{V: types.LongOf(0)}
-	}
-	return out
-}
-
-// eventTime is the hidden event time of the output, nil when rows have none.
-func (q *selecting) eventTime() expr.Expr {
-	switch {
-	case q.grouped && q.group.window:
-		return &expr.Column{Index: q.group.borders[1].Index + 1, Name: types.TsColumn, K: types.Long}
-	case q.grouped:
-		return nil
-	}
-	for _, in := range q.from.scope.inputs {
-		if in.hasTs {
-			return expr.As(q.inputTs(), types.Long)
-		}
-	}
-	if q.mode == Pipeline {
-		return &expr.Literal{V: types.LongOf(0)}
-	}
-	return nil
 }
 
 // label is what _source reads of the output: the labels of the inputs.
