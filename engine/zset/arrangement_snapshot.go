@@ -8,7 +8,7 @@ import (
 // AppendSnapshot appends the state: version, slots, free slots, then by slot the next slot of the list (+1, 0 at
 // the end), the weight, the record, and the key's place in it (+1, and its length) or 0 and the key.
 func (a *Arrangement) AppendSnapshot(dst []byte) []byte {
-	dst, at := beginSnapshot(dst, snapArrangement)
+	dst, at := beginSnapshot(dst, snapArrangement, &a.ar)
 	dst = a.ar.appendIDs(dst)
 	for id := range uint32(a.ar.refs.Len()) {
 		if !a.ar.alive(id) {

@@ -149,7 +149,7 @@ func (t *KeyTable) Reset() {
 
 // AppendSnapshot appends the table's state: version, the number of ids, the keys by id, the free ids.
 func (t *KeyTable) AppendSnapshot(dst []byte) []byte {
-	dst, at := beginSnapshot(dst, snapKeyTable)
+	dst, at := beginSnapshot(dst, snapKeyTable, &t.ar)
 	dst = t.ar.appendIDs(dst)
 	for id := range uint32(t.ar.refs.Len()) {
 		if t.ar.alive(id) {

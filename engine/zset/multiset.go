@@ -134,7 +134,7 @@ func (m *Multiset) Reset() {
 
 // AppendSnapshot appends the state: version, slots, free slots, then weight and record by slot.
 func (m *Multiset) AppendSnapshot(dst []byte) []byte {
-	dst, at := beginSnapshot(dst, snapMultiset)
+	dst, at := beginSnapshot(dst, snapMultiset, &m.ar)
 	dst = m.ar.appendIDs(dst)
 	m.Each(func(rec []byte, w int64) bool {
 		dst = binary.AppendVarint(dst, w)

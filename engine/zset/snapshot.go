@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // ErrSnapshot is returned for bytes that are not a snapshot of the structure that should be restored: cut off,
@@ -24,7 +25,9 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func beginSnapshot(dst []byte, kind byte) (out []byte, at int) {
+// beginSnapshot makes room for about the size of the state, so that a large one is not copied while it grows.
+func beginSnapshot(dst []byte, kind byte, a *arena) (out []byte, at int) {
+	dst = slices.Grow(dst, int(a.liveUnits)*unitBytes+snapHeader+snapTrailer)
 	return append(dst, 'Z', 'S', kind, snapVersion), len(dst)
 }
 
