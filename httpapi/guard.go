@@ -194,12 +194,7 @@ func (r *Route) missingIsEmpty() bool {
 	return r.Path == "/api/pipelines/:key/results" || r.Path == "/api/pipelines/:key/metrics"
 }
 
-func entityKey(c *Ctx) string {
-	if id := c.path("id"); id != "" {
-		return id
-	}
-	return c.path("key")
-}
+func entityKey(c *Ctx) string { return c.path("key") }
 
 func ambiguous(what, key string, ids []string) error {
 	return view.Errorf(view.Conflict, "%d %s are named '%s' — address one by id: %s", len(ids), what, key, strings.Join(ids, ", "))

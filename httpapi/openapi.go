@@ -20,7 +20,6 @@ var paramDocs = map[string]string{
 	"name":     "name of the source",
 	"username": "name of the login",
 	"key":      "id or exact name",
-	"id":       "id",
 	"keyId":    "id of the ingest key",
 }
 
@@ -86,7 +85,11 @@ func (r Route) operation(s *schemas) *openapi3.Operation {
 		Responses: openapi3.NewResponsesWithCapacity(8),
 	}
 	for _, m := range pathParam.FindAllStringSubmatch(r.Path, -1) {
-		op.AddParameter(openapi3.NewPathParameter(m[1]).WithDescription(paramDocs[m[1]]).WithSchema(openapi3.NewStringSchema()))
+		doc := paramDocs[m[1]]
+		if m[1] == "key" && (r.Scope == PipelineID || r.Scope == TableID) {
+			doc = "id; a name is not accepted by writes"
+		}
+		op.AddParameter(openapi3.NewPathParameter(m[1]).WithDescription(doc).WithSchema(openapi3.NewStringSchema()))
 	}
 	for _, p := range r.Query {
 		op.AddParameter(p.parameter(openapi3.NewQueryParameter(p.Name)))

@@ -10,7 +10,7 @@ import (
 // and the tests; nothing about a route is said anywhere else.
 type Route struct {
 	Method string
-	Path   string // with :name and :key and :id parameters
+	Path   string // with :name, :key, :keyId and :username parameters
 	Tag    string // the resource, for the document
 	// Summary is one sentence.
 	Summary string

@@ -193,19 +193,19 @@ func pipelineRoutes() []Route {
 			Floor: access.Viewer, Action: "pipeline.read", Scope: PipelineKey, Response: catalog.Pipeline{}, handler: (*API).getPipeline, Also: []Status{missing, ambiguousKey},
 		},
 		{
-			Method: http.MethodPut, Path: "/api/pipelines/:id", Tag: "pipelines", Summary: "Replaces a pipeline's definition; null tags, metadata, sinks, dependsOn and replayFrom stay as they are.",
+			Method: http.MethodPut, Path: "/api/pipelines/:key", Tag: "pipelines", Summary: "Replaces a pipeline's definition; null tags, metadata, sinks, dependsOn and replayFrom stay as they are.",
 			Floor: access.Editor, Action: "pipeline.write", Scope: PipelineID, Request: catalog.Pipeline{}, Response: catalog.Pipeline{}, handler: (*API).updatePipeline, Also: append([]Status{missing}, write...),
 		},
 		{
-			Method: http.MethodDelete, Path: "/api/pipelines/:id", Tag: "pipelines", Summary: "Deletes a pipeline; tables that read it go on with the rows they have.",
+			Method: http.MethodDelete, Path: "/api/pipelines/:key", Tag: "pipelines", Summary: "Deletes a pipeline; tables that read it go on with the rows they have.",
 			Floor: access.Editor, Action: "pipeline.delete", Scope: PipelineID, Success: http.StatusNoContent, handler: (*API).deletePipeline, Also: []Status{missing},
 		},
 		{
-			Method: http.MethodPost, Path: "/api/pipelines/:id/start", Tag: "pipelines", Summary: "Starts a pipeline; a query that does not compile answers status Failed with the error.",
+			Method: http.MethodPost, Path: "/api/pipelines/:key/start", Tag: "pipelines", Summary: "Starts a pipeline; a query that does not compile answers status Failed with the error.",
 			Floor: access.Editor, Action: "pipeline.control", Scope: PipelineID, Response: catalog.Pipeline{}, handler: (*API).startPipeline, Also: []Status{missing},
 		},
 		{
-			Method: http.MethodPost, Path: "/api/pipelines/:id/stop", Tag: "pipelines", Summary: "Stops a pipeline.",
+			Method: http.MethodPost, Path: "/api/pipelines/:key/stop", Tag: "pipelines", Summary: "Stops a pipeline.",
 			Floor: access.Editor, Action: "pipeline.control", Scope: PipelineID, Response: catalog.Pipeline{}, handler: (*API).stopPipeline, Also: []Status{missing},
 		},
 		{
@@ -256,19 +256,19 @@ func tableRoutes() []Route {
 			Floor: access.Viewer, Action: "table.read", Scope: TableKey, Response: catalog.Table{}, handler: (*API).getTable, Also: []Status{missing, ambiguousKey},
 		},
 		{
-			Method: http.MethodPut, Path: "/api/tables/:id", Tag: "tables", Summary: "Replaces a table's definition; absent scalars take their default, null tags, metadata, sinks, shardBy, dependsOn and replayFrom stay as they are.",
+			Method: http.MethodPut, Path: "/api/tables/:key", Tag: "tables", Summary: "Replaces a table's definition; absent scalars take their default, null tags, metadata, sinks, shardBy, dependsOn and replayFrom stay as they are.",
 			Floor: access.Editor, Action: "table.write", Scope: TableID, Request: catalog.Table{}, Response: catalog.Table{}, handler: (*API).updateTable, Also: append([]Status{missing}, write...),
 		},
 		{
-			Method: http.MethodDelete, Path: "/api/tables/:id", Tag: "tables", Summary: "Deletes a table that no running table reads.",
+			Method: http.MethodDelete, Path: "/api/tables/:key", Tag: "tables", Summary: "Deletes a table that no running table reads.",
 			Floor: access.Editor, Action: "table.delete", Scope: TableID, Success: http.StatusNoContent, handler: (*API).deleteTable, Also: []Status{missing, conflict("running tables depend on it")},
 		},
 		{
-			Method: http.MethodPost, Path: "/api/tables/:id/start", Tag: "tables", Summary: "Starts a table; inputs that do not run answer status Failed with the error.",
+			Method: http.MethodPost, Path: "/api/tables/:key/start", Tag: "tables", Summary: "Starts a table; inputs that do not run answer status Failed with the error.",
 			Floor: access.Editor, Action: "table.control", Scope: TableID, Response: catalog.Table{}, handler: (*API).startTable, Also: []Status{missing},
 		},
 		{
-			Method: http.MethodPost, Path: "/api/tables/:id/stop", Tag: "tables", Summary: "Stops a table that no running table reads.",
+			Method: http.MethodPost, Path: "/api/tables/:key/stop", Tag: "tables", Summary: "Stops a table that no running table reads.",
 			Floor: access.Editor, Action: "table.control", Scope: TableID, Response: catalog.Table{}, handler: (*API).stopTable, Also: []Status{missing, conflict("running tables depend on it")},
 		},
 		{

@@ -6,7 +6,7 @@ import "github.com/streamsforge/streamsforge/engine/types"
 type Field struct {
 	Name     string     `json:"name"`
 	Type     types.Kind `json:"type"`
-	Children []Field    `json:"children"`
+	Children []Field    `json:"children" openapi:"nullable"`
 	IsArray  bool       `json:"isArray"`
 }
 

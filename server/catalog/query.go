@@ -81,7 +81,7 @@ type SinkSpec struct {
 	Kind        string            `json:"kind"`
 	Enabled     bool              `json:"enabled"`
 	Name        string            `json:"name"`
-	Settings    map[string]string `json:"settings"`
+	Settings    map[string]string `json:"settings" openapi:"nullable"`
 	Nats        json.RawMessage   `json:"nats"`
 	File        json.RawMessage   `json:"file"`
 	DB          json.RawMessage   `json:"db"`
@@ -184,7 +184,7 @@ type Table struct {
 	StreamInputs   []string       `json:"streamInputs"`
 	TableInputs    []string       `json:"tableInputs"`
 	PipelineInputs []string       `json:"pipelineInputs"`
-	KeyFields      []string       `json:"keyFields"` // list: key columns; []: one global row; null: the whole row
+	KeyFields      []string       `json:"keyFields" openapi:"nullable"` // list: key columns; []: one global row; null: the whole row
 	Revision       int64          `json:"revision"`
 	SchemaRevision int64          `json:"schemaRevision"`
 	StaleReason    *string        `json:"staleReason"`

@@ -31,7 +31,7 @@ type Source struct {
 	OnCoercionFailure string            `json:"onCoercionFailure"`
 	Scenario          *ScenarioSpec     `json:"scenario"`
 	Replay            *ReplayConfig     `json:"replay"`
-	KeyFields         []string          `json:"keyFields"`
+	KeyFields         []string          `json:"keyFields" openapi:"nullable"`
 
 	// Server-owned.
 	Revision       int64  `json:"revision"`
@@ -56,7 +56,7 @@ func NewSource() Source {
 type Connector struct {
 	Schedule json.RawMessage   `json:"schedule"`
 	Mapping  *Mapping          `json:"mapping"`
-	Settings map[string]string `json:"settings"`
+	Settings map[string]string `json:"settings" openapi:"nullable"`
 	URL      json.RawMessage   `json:"url"`
 	File     json.RawMessage   `json:"file"`
 	Folder   json.RawMessage   `json:"folder"`

@@ -11,7 +11,7 @@ type PipelineMetrics struct {
 	WindowsClosed   int64        `json:"windowsClosed"`
 	LastEventTsMs   int64        `json:"lastEventTsMs"`
 	LateEvents      int64        `json:"lateEvents"`
-	Sinks           []SinkStatus `json:"sinks"`
+	Sinks           []SinkStatus `json:"sinks" openapi:"nullable"`
 	Build           *Build       `json:"build"`
 	Degraded        *Degraded    `json:"degraded"`
 	Epoch           int64        `json:"epoch"`           // the epoch reached, -1 before the first
@@ -27,12 +27,12 @@ type TableMetrics struct {
 	DeltasOut             int64              `json:"deltasOut"`
 	LastUpdateMs          int64              `json:"lastUpdateMs"`
 	Rebuilding            bool               `json:"rebuilding"`
-	Partitions            []PartitionMetrics `json:"partitions"`
-	ArrangedInputs        []string           `json:"arrangedInputs"`
+	Partitions            []PartitionMetrics `json:"partitions" openapi:"nullable"`
+	ArrangedInputs        []string           `json:"arrangedInputs" openapi:"nullable"`
 	SnapshotFrontierEpoch *int64             `json:"snapshotFrontierEpoch"`
 	RowIdentityWarning    *string            `json:"rowIdentityWarning"`
 	DeclaredKeyColumns    []string           `json:"declaredKeyColumns"`
-	Sinks                 []SinkStatus       `json:"sinks"`
+	Sinks                 []SinkStatus       `json:"sinks" openapi:"nullable"`
 	Build                 *Build             `json:"build"`
 	Degraded              *Degraded          `json:"degraded"`
 	Epoch                 int64              `json:"epoch"`           // the epoch reached, -1 before the first

@@ -27,7 +27,7 @@ type TableRows struct {
 	FrontierEpoch *int64     `json:"frontierEpoch"`
 	Shards        *ShardNote `json:"shards"`
 	Position      int64      `json:"position"` // stream position the rows reflect
-	HistoryKeys   []string   `json:"historyKeys"`
+	HistoryKeys   []string   `json:"historyKeys" openapi:"nullable"`
 }
 
 // ShardNote says how the rows of a sharded table were read.

@@ -21,7 +21,7 @@ type OutputColumn struct {
 // ChangelogMode is how a query's result changes: Append, Upsert by Key, or Retract.
 type ChangelogMode struct {
 	Mode string   `json:"mode"`
-	Key  []string `json:"key"`
+	Key  []string `json:"key" openapi:"nullable"`
 }
 
 // PipelineValidation is the answer to a validated pipeline query.
@@ -43,7 +43,7 @@ type TableValidation struct {
 	TableInputs    []string        `json:"tableInputs"`
 	OutputSchema   []OutputColumn  `json:"outputSchema"`
 	PipelineInputs []string        `json:"pipelineInputs"`
-	KeyFields      []string        `json:"keyFields"`
+	KeyFields      []string        `json:"keyFields" openapi:"nullable"`
 	ChangelogMode  *ChangelogMode  `json:"changelogMode"`
 }
 
@@ -81,7 +81,7 @@ type PlanEdge struct {
 	Role               string   `json:"role"`
 	Mode               string   `json:"mode"` // Local, HashPartition, Broadcast or Gather
 	ExternalInputNames []string `json:"externalInputNames"`
-	ArrangeKeyFields   []string `json:"arrangeKeyFields"`
+	ArrangeKeyFields   []string `json:"arrangeKeyFields" openapi:"nullable"`
 }
 
 // FunctionCatalog lists what SQL can call.
