@@ -19,7 +19,7 @@ type Results struct {
 type resultColumn struct {
 	kind  types.Kind
 	words []uint64
-	nulls []bool
+	nulls []bool // empty while there is no NULL; it may be shorter than words
 }
 
 // NewResults makes an empty list for a table's results.
@@ -44,15 +44,17 @@ func (r *Results) Reset() {
 	}
 }
 
-func (c *resultColumn) word(w uint64) {
-	c.words = append(c.words, w)
-	c.nulls = append(c.nulls, false)
-}
+func (c *resultColumn) word(w uint64) { c.words = append(c.words, w) }
 
 func (c *resultColumn) null() {
-	c.words = append(c.words, 0)
+	for len(c.nulls) < len(c.words) {
+		c.nulls = append(c.nulls, false)
+	}
 	c.nulls = append(c.nulls, true)
+	c.words = append(c.words, 0)
 }
+
+func (c *resultColumn) isNull(i int) bool { return i < len(c.nulls) && c.nulls[i] }
 
 func (c *resultColumn) double(f float64) {
 	if f != f {
@@ -89,11 +91,11 @@ func (c *resultColumn) ordered(w uint64, pool *textPool, out *Results) {
 func (r *Results) Compare(i int, other *Results, j int, cols []int) int {
 	for _, c := range cols {
 		a, b := &r.cols[c], &other.cols[c]
-		if a.nulls[i] || b.nulls[j] {
-			if a.nulls[i] == b.nulls[j] {
+		if x, y := a.isNull(i), b.isNull(j); x || y {
+			if x && y {
 				continue
 			}
-			if a.nulls[i] {
+			if x {
 				return -1
 			}
 			return 1
@@ -122,27 +124,30 @@ func (r *Results) Compare(i int, other *Results, j int, cols []int) int {
 
 func (r *Results) textOf(w uint64) []byte { return r.text[w>>32:][:uint32(w)] }
 
-// Pick names a row of one of two lists: row Pick>>1 of the first list when the lowest bit is 0, else of the second.
+// Pick names a row of one of two lists, as they stand before and after a change.
 type Pick uint32
+
+// Old names row t of the first list.
+func Old(t int32) Pick { return Pick(t) << 1 }
+
+// New names row t of the second list.
+func New(t int32) Pick { return Pick(t)<<1 | 1 }
+
+// IsNew reports whether the row is in the second list.
+func (p Pick) IsNew() bool { return p&1 != 0 }
+
+// Row is the number of the row in its list.
+func (p Pick) Row() int { return int(p >> 1) }
 
 // Column builds column c of an output batch from rows of two lists. The column owns its memory.
 func Column(c int, lists [2]*Results, picks []Pick) zset.Column {
-	kind := lists[0].cols[c].kind
+	col := [2]*resultColumn{&lists[0].cols[c], &lists[1].cols[c]}
+	kind := col[0].kind
 	out := zset.Column{Kind: kind}
-	words := [2][]uint64{lists[0].cols[c].words, lists[1].cols[c].words}
-	nulls := [2][]bool{lists[0].cols[c].nulls, lists[1].cols[c].nulls}
-	for k, p := range picks {
-		if nulls[p&1][p>>1] {
-			if out.Valid == nil {
-				out.Valid = make([]uint64, (len(picks)+63)>>6)
-				for i := range len(picks) {
-					out.Valid[i>>6] |= 1 << (uint(i) & 63)
-				}
-			}
-			out.Valid[k>>6] &^= 1 << (uint(k) & 63)
-		}
+	if len(col[0].nulls)+len(col[1].nulls) > 0 {
+		out.Valid = validOf(col, picks)
 	}
-	switch {
+	switch words := [2][]uint64{col[0].words, col[1].words}; {
 	case kind.IsText():
 		out.Offs = make([]uint32, len(picks)+1)
 		for k, p := range picks {
@@ -161,6 +166,24 @@ func Column(c int, lists [2]*Results, picks []Pick) zset.Column {
 		}
 	}
 	return out
+}
+
+// validOf is the validity of picked rows, nil when none is NULL.
+func validOf(col [2]*resultColumn, picks []Pick) []uint64 {
+	var valid []uint64
+	for k, p := range picks {
+		if !col[p&1].isNull(p.Row()) {
+			continue
+		}
+		if valid == nil {
+			valid = make([]uint64, (len(picks)+63)>>6)
+			for i := range len(picks) {
+				valid[i>>6] |= 1 << (uint(i) & 63)
+			}
+		}
+		valid[k>>6] &^= 1 << (uint(k) & 63)
+	}
+	return valid
 }
 
 // Width returns the number of columns.

@@ -1,10 +1,8 @@
 package op
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/streamsforge/streamsforge/engine/agg"
 	"github.com/streamsforge/streamsforge/engine/expr"
@@ -32,27 +30,15 @@ type Reduce struct {
 	aggCols  []int // the aggregates among them, counted from 0
 	keyKinds []types.Kind
 
-	order []ordered
-	picks []pick
+	keys   [][]byte // of the touched groups
+	sorter keySorter
+	picks  []agg.Pick
 
 	// Overflows counts results of SUM that did not fit 64 bits.
 	Overflows int64
 }
 
 var _ Operator = (*Reduce)(nil)
-
-// pick is one row of the output: group touched[t], its old or new results.
-type pick struct {
-	t      int32
-	isNew  bool
-	weight int64
-}
-
-// ordered sorts groups by the first bytes of their keys.
-type ordered struct {
-	prefix uint64
-	t      int32
-}
 
 // NewReduce makes a grouping. appendOnly promises that no input row is ever retracted. cols chooses and orders the
 // output columns, counted over the keys and then the aggregates; nil means all.
@@ -156,89 +142,53 @@ func (r *Reduce) Flush(emit Emit) {
 
 // choose lists the output rows in the order of their canonical records.
 func (r *Reduce) choose() {
-	r.order = r.order[:0]
-	for t, g := range r.touched {
-		r.order = append(r.order, ordered{prefix: prefixOf(r.groups.table.Key(g)), t: int32(t)})
-	}
-	if len(r.order) > 1 {
-		slices.SortFunc(r.order, func(a, b ordered) int {
-			switch {
-			case a.prefix < b.prefix:
-				return -1
-			case a.prefix > b.prefix:
-				return 1
-			}
-			return bytes.Compare(r.groups.table.Key(r.touched[a.t]), r.groups.table.Key(r.touched[b.t]))
-		})
+	r.keys = r.keys[:0]
+	for _, g := range r.touched {
+		r.keys = append(r.keys, r.groups.table.Key(g))
 	}
 	r.picks = r.picks[:0]
-	for _, o := range r.order {
-		t := int(o.t)
+	for _, t := range r.sorter.sort(r.keys) {
 		was, is := r.wasShown[t], r.states.Rows(r.touched[t]) > 0
 		switch {
 		case was && is:
-			c := r.old.Compare(t, r.new, t, r.aggCols)
+			c := r.old.Compare(int(t), r.new, int(t), r.aggCols)
 			if c < 0 {
-				r.picks = append(r.picks, pick{o.t, false, -1}, pick{o.t, true, 1})
+				r.picks = append(r.picks, agg.Old(t), agg.New(t))
 			} else if c > 0 {
-				r.picks = append(r.picks, pick{o.t, true, 1}, pick{o.t, false, -1})
+				r.picks = append(r.picks, agg.New(t), agg.Old(t))
 			}
 		case was:
-			r.picks = append(r.picks, pick{o.t, false, -1})
+			r.picks = append(r.picks, agg.Old(t))
 		case is:
-			r.picks = append(r.picks, pick{o.t, true, 1})
+			r.picks = append(r.picks, agg.New(t))
 		}
 	}
-}
-
-// prefixOf is the first eight bytes of a key as a number.
-func prefixOf(key []byte) uint64 {
-	if len(key) >= 8 {
-		return binary.BigEndian.Uint64(key)
-	}
-	var buf [8]byte
-	copy(buf[:], key)
-	return binary.BigEndian.Uint64(buf[:])
 }
 
 // build makes the output batch, which owns its memory.
 func (r *Reduce) build() *zset.Batch {
 	b := &zset.Batch{N: len(r.picks), Cols: make([]zset.Column, len(r.cols))}
 	for _, p := range r.picks {
-		if p.weight != 1 {
+		if !p.IsNew() {
 			b.Weight = make([]int64, len(r.picks))
 			for k, p := range r.picks {
-				b.Weight[k] = p.weight
+				b.Weight[k] = 1
+				if !p.IsNew() {
+					b.Weight[k] = -1
+				}
 			}
 			break
 		}
 	}
-	keys := r.keyColumns()
-	rows := make([]agg.Pick, len(r.picks))
-	for k, p := range r.picks {
-		rows[k] = agg.Pick(p.t) << 1
-		if p.isNew {
-			rows[k] |= 1
-		}
-	}
+	keys := decodeKeys(r.keyKinds, len(r.picks), func(k int) []byte { return r.keys[r.picks[k].Row()] })
 	for i, c := range r.cols {
 		if c < len(r.keyKinds) {
-			b.Cols[i] = keys.Cols[c]
+			b.Cols[i] = keys[c]
 		} else {
-			b.Cols[i] = agg.Column(c-len(r.keyKinds), [2]*agg.Results{r.old, r.new}, rows)
+			b.Cols[i] = agg.Column(c-len(r.keyKinds), [2]*agg.Results{r.old, r.new}, r.picks)
 		}
 	}
 	return b
-}
-
-// keyColumns decodes the keys of the output rows.
-func (r *Reduce) keyColumns() *zset.Batch {
-	b := zset.NewBuilder(r.keyKinds)
-	for _, p := range r.picks {
-		b.Record(r.groups.table.Key(r.touched[p.t]), 0)
-		b.EndRow(1)
-	}
-	return b.Build()
 }
 
 // Waits is false.

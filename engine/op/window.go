@@ -44,6 +44,9 @@ type Window struct {
 
 var _ Operator = (*Window)(nil)
 
+// windowPrefix is the length of the window's start before the key.
+const windowPrefix = 8
+
 // openWindow is a window with its groups in order of first sight.
 type openWindow struct {
 	start  int64
@@ -180,14 +183,11 @@ func (w *Window) close(win *openWindow, emit Emit) {
 
 func (w *Window) build(start int64) *zset.Batch {
 	n := len(w.ids)
-	keys := zset.NewBuilder(w.keyKinds)
 	rows := make([]agg.Pick, n)
-	for k, g := range w.ids {
-		keys.Record(w.table.Key(g)[8:], 0)
-		keys.EndRow(1)
-		rows[k] = agg.Pick(k) << 1
+	for k := range rows {
+		rows[k] = agg.New(int32(k))
 	}
-	b := &zset.Batch{N: n, Cols: keys.Build().Cols}
+	b := &zset.Batch{N: n, Cols: decodeKeys(w.keyKinds, n, func(k int) []byte { return w.table.Key(w.ids[k])[windowPrefix:] })}
 	for c := range w.results.Width() {
 		b.Cols = append(b.Cols, agg.Column(c, [2]*agg.Results{w.results, w.results}, rows))
 	}
