@@ -154,6 +154,12 @@ func (s *Server) ensure(ctx context.Context, want jetstream.StreamConfig) (*Stre
 			if err != nil {
 				return nil, fmt.Errorf("create stream %s: %w", want.Name, err)
 			}
+			if residue(got.CachedInfo()) {
+				if err := errors.Join(s.DeleteStream(ctx, want.Name), s.pause(ctx, residuePause)); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			return s.handle(&got.CachedInfo().Config), nil
 		}
 		if err != nil {
@@ -167,6 +173,16 @@ func (s *Server) ensure(ctx context.Context, want jetstream.StreamConfig) (*Stre
 		return st, nil
 	}
 }
+
+// residue says whether a new stream holds messages of a deleted one. The server moves the files of a deleted stream
+// aside and removes them in the background; when that name is deleted again before it has finished, the move fails
+// without a word, and the next stream of the name finds the old files and takes them for its own.
+func residue(in *jetstream.StreamInfo) bool {
+	return in.State.LastSeq > 0 && (in.State.Msgs == 0 || in.State.FirstTime.Before(in.Created))
+}
+
+// residuePause lets the server finish the removal.
+const residuePause = 10 * time.Millisecond
 
 // update changes what a definition may change: limits and subjects. Everything else stays as it was created.
 func (s *Server) update(ctx context.Context, have, want jetstream.StreamConfig) error {
