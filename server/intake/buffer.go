@@ -50,6 +50,7 @@ type buffer struct {
 	q        *ingest.Queue
 	totals   ingest.Totals
 	saved    ingest.Totals // the totals that are stored
+	noted    bool          // the stored totals say that inline pushes may follow
 	dedup    dedup
 	after    uint64            // a sequence that the source's stream has reached
 	entries  map[uint64]*entry // of the write-ahead stream: waiting, being moved, or published and not yet let go

@@ -29,6 +29,8 @@ type moving struct {
 func (b *buffer) run(ctx context.Context) error {
 	var m *moving
 	var tick <-chan time.Time
+	var unfinished error // of the last bookkeeping
+	due := false
 	for {
 		var err error
 		if b.isBroken() {
@@ -38,7 +40,11 @@ func (b *buffer) run(ctx context.Context) error {
 		if err == nil {
 			m, err = b.drain(ctx, m)
 		}
-		b.note(err)
+		if err == nil && due {
+			unfinished = b.finish(ctx)
+		}
+		due = false
+		b.note(errors.Join(err, unfinished))
 		if tick == nil && (err != nil || b.hasBookkeeping()) {
 			tick = time.After(b.in.o.Drain)
 		}
@@ -47,12 +53,7 @@ func (b *buffer) run(ctx context.Context) error {
 			return b.close(ctx, m)
 		case <-b.wake:
 		case <-tick:
-			tick = nil
-			if err == nil {
-				if err := b.finish(ctx); err != nil && ctx.Err() == nil {
-					b.note(err)
-				}
-			}
+			tick, due = nil, true
 		}
 	}
 }
@@ -215,7 +216,10 @@ func (b *buffer) moved(m *moving) int {
 type storedStats struct {
 	CreatedAtMs int64         `json:"createdAtMs"`
 	Totals      ingest.Totals `json:"totals"`
-	After       uint64        `json:"after"`
+	// Inline says that inline pushes may have been counted since: their messages, which carry the counters, are above
+	// After in the source's stream.
+	Inline bool   `json:"inline,omitempty"`
+	After  uint64 `json:"after,omitempty"`
 }
 
 func (b *buffer) statsKey() string {
@@ -228,7 +232,6 @@ func (b *buffer) finish(ctx context.Context) error {
 	b.mu.Lock()
 	finished := b.finished
 	chunks, upTo := b.dedup.unsaved(b.at.source)
-	stats := storedStats{b.created, b.totals, b.after}
 	b.mu.Unlock()
 	if err := b.in.at("chunks"); err != nil {
 		return err
@@ -253,7 +256,7 @@ func (b *buffer) finish(ctx context.Context) error {
 	if err := b.in.at("stats"); err != nil {
 		return err
 	}
-	if err := b.saveStats(ctx, stats); err != nil {
+	if err := b.settleStats(ctx); err != nil {
 		return err
 	}
 	if err := b.in.at("purge"); err != nil {
@@ -270,8 +273,19 @@ func (b *buffer) finish(ctx context.Context) error {
 		delete(b.entries, e.seq)
 	}
 	b.finished = append([]*entry(nil), b.finished[len(finished):]...)
-	b.saved = stats.Totals
 	b.dedup.saved = max(b.dedup.saved, upTo)
+	return nil
+}
+
+// settleStats stores the counters. The mutex is held meanwhile, so that they are not older than what an inline push
+// notes beside them.
+func (b *buffer) settleStats(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.saveStats(ctx, storedStats{CreatedAtMs: b.created, Totals: b.totals}); err != nil {
+		return err
+	}
+	b.saved, b.noted = b.totals, false
 	return nil
 }
 

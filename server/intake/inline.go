@@ -44,15 +44,20 @@ func (b *buffer) inline(ctx context.Context, a admission, rows []ingest.Row, bas
 	defer cancel()
 	push := nuid.Next()
 	guarded := len(rows) > 0 && (a.key != "" || b.dedup.window != nil)
-	if guarded {
-		if err := b.saveIntent(ctx, intent{push, a.key, len(groups), b.after, base}); err != nil {
-			return view.IngestResult{}, place{}, unavailable(err)
-		}
+	if err := b.announce(ctx, intent{push, a.key, len(groups), b.after, base}, guarded); err != nil {
+		return view.IngestResult{}, place{}, unavailable(err)
 	}
+	totals := b.totals
+	totals.Invalid += int64(base.Invalid)
+	totals.Duplicate += int64(base.Duplicate)
+	totals.LastPushMs = b.in.o.Clock.Now().UnixMilli()
 	out := make([]outgoing, len(groups))
 	for i, g := range groups {
+		totals.Accepted += int64(len(g))
 		mark := fmt.Sprintf("%s:%d/%d", push, i+1, len(groups))
-		out[i] = outgoing{data: ingest.Join(g), id: mark, contentType: connectors.ContentJSON, header: nats.Header{HeaderPush: {mark}}}
+		out[i] = outgoing{data: ingest.Join(g), id: mark, contentType: connectors.ContentJSON, header: nats.Header{
+			HeaderPush: {mark}, HeaderTotals: {encodeTotals(totals)},
+		}}
 	}
 	if len(out) > 0 {
 		err := b.in.at("inline")
@@ -64,19 +69,14 @@ func (b *buffer) inline(ctx context.Context, a admission, rows []ingest.Row, bas
 			err = b.in.at("inlined")
 		}
 		if err != nil {
-			if guarded {
-				b.fail(err) // recovery finds out what was stored
-			}
+			b.fail(err) // recovery finds out what was stored
 			return view.IngestResult{}, place{}, unavailable(err)
 		}
 		b.after, base.Position = max(b.after, seq), seq
 	}
 	b.dedup.add(rows)
-	b.totals.Accepted += int64(len(rows))
+	b.totals = totals
 	b.totals.Published += int64(len(rows))
-	b.totals.Invalid += int64(base.Invalid)
-	b.totals.Duplicate += int64(base.Duplicate)
-	b.totals.LastPushMs = b.in.o.Clock.Now().UnixMilli()
 	b.poke()
 	p := place{position: base.Position}
 	if err := b.settle(ctx, a.key, base, p, guarded); err != nil {
@@ -84,6 +84,56 @@ func (b *buffer) inline(ctx context.Context, a admission, rows []ingest.Row, bas
 		return view.IngestResult{}, place{}, unavailable(err)
 	}
 	return answerOf(base), p, nil
+}
+
+// announce stores, before the first append, what a recovery must know: that inline pushes are being counted, once
+// between two bookkeepings, and the intent of a push that is guarded.
+func (b *buffer) announce(ctx context.Context, i intent, guarded bool) error {
+	if !b.noted {
+		s, err := b.src.State(ctx)
+		if err != nil {
+			return err
+		}
+		b.after = s.Last
+		if err := b.saveStats(ctx, storedStats{b.created, b.totals, true, b.after}); err != nil {
+			return err
+		}
+		b.saved, b.noted = b.totals, true
+	}
+	if !guarded {
+		return nil
+	}
+	i.After = b.after
+	return b.saveIntent(ctx, i)
+}
+
+func encodeTotals(t ingest.Totals) string {
+	v, err := json.Marshal(t)
+	if err != nil {
+		panic("BUG: intake: counters: " + err.Error())
+	}
+	return string(v)
+}
+
+// countInline adds the counters of inline pushes that were not stored yet when the process ended.
+func (b *buffer) countInline(ctx context.Context, stats storedStats, r *recovered) error {
+	if !stats.Inline {
+		return nil
+	}
+	var failed error
+	err := scan(ctx, b.src, stats.After+1, func(m streams.Msg) {
+		text := m.Header.Get(HeaderTotals)
+		if text == "" {
+			return
+		}
+		var t ingest.Totals
+		if err := json.Unmarshal([]byte(text), &t); err != nil {
+			failed = fmt.Errorf("counters of message %d of stream %s: %w", m.Seq, b.src.Name(), err)
+			return
+		}
+		r.totals = r.totals.Max(t)
+	})
+	return errors.Join(err, failed)
 }
 
 func unavailable(err error) error {

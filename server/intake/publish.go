@@ -23,6 +23,8 @@ const (
 	HeaderIngest = "Sf-Ingest"
 	// HeaderPush names an inline push and the part of it: <push>:<part>/<parts>.
 	HeaderPush = "Sf-Push"
+	// HeaderTotals are the counters of the source after this part of an inline push.
+	HeaderTotals = "Sf-Totals"
 	// HeaderReplay names the quarantine entry that a source message was made of: <incarnation>:<sequence>.
 	HeaderReplay = "Sf-Replay"
 )

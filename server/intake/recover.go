@@ -59,7 +59,7 @@ func (b *buffer) recover(ctx context.Context) error {
 	b.totals = r.totals.Max(b.totals)
 	// Whatever was admitted and is neither evicted nor waiting has been published.
 	b.totals.Published = b.totals.Accepted - b.totals.Evicted - int64(q.Depth())
-	b.broken = nil
+	b.broken, b.noted = nil, false
 	b.left()
 	return nil
 }
@@ -97,6 +97,9 @@ func (b *buffer) read(ctx context.Context) (*recovered, error) {
 		return nil, err
 	}
 	r.stats, r.totals, r.after = stats.Totals, stats.Totals, src.Last
+	if err := b.countInline(ctx, stats, r); err != nil {
+		return nil, err
+	}
 	if r.entries, err = b.readEntries(ctx); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,12 @@ import (
 	"github.com/streamsforge/streamsforge/streams/streamstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The embedded server leaves the loops of a stream behind that was just being created when the server was told to
+// stop, as tests do; everything of our own must be gone.
+func TestMain(m *testing.M) {
+	const pkg = "github.com/nats-io/nats-server/v2/server"
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(pkg+".(*fileStore).flushStreamStateLoop"), goleak.IgnoreAnyFunction(pkg+"/ats.Register.func1"))
+}
 
 // rig is an intake over a real log and a real catalog. Faults are planted by point; a crash makes every point fail,
 // so that nothing more reaches the log, and then starts another intake over it.
@@ -34,13 +39,14 @@ type rig struct {
 
 	mu     sync.Mutex
 	faults map[string]error
+	met    map[string]int // how often a planted fault was met
 }
 
 var errPlanted = errors.New("planted fault")
 
 func newRig(t testing.TB, change ...func(*Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, log: streamstest.Open(t), bucket: catalogtest.NewMemory(), faults: map[string]error{}}
+	r := &rig{t: t, log: streamstest.Open(t), bucket: catalogtest.NewMemory(), faults: map[string]error{}, met: map[string]int{}}
 	r.store = catalogtest.Open(t, r.bucket)
 	r.opts = Options{Drain: 5 * time.Millisecond}
 	for _, c := range change {
@@ -73,7 +79,21 @@ func (r *rig) faultAt(point string) error {
 	if err := r.faults["*"]; err != nil {
 		return err
 	}
-	return r.faults[point]
+	err := r.faults[point]
+	if err != nil {
+		r.met[point]++
+	}
+	return err
+}
+
+// awaitFault waits until a planted fault was met.
+func (r *rig) awaitFault(point string) {
+	r.t.Helper()
+	r.await("the fault at "+point, func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.met[point] > 0
+	})
 }
 
 // plant makes a point fail until heal; "*" is every point.
@@ -234,4 +254,15 @@ func (r *rig) walEmpty(name string) {
 		s, err := st.State(r.t.Context())
 		return err == nil && s.Messages == 0
 	})
+}
+
+// buffer returns the running buffer of a source.
+func (r *rig) buffer(name string) *buffer {
+	r.t.Helper()
+	u := r.in.present()[address{"default", name}]
+	if u == nil {
+		r.t.Fatalf("source %s has no unit", name)
+	}
+	_, b, _ := u.parts()
+	return b
 }
