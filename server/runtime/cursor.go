@@ -140,6 +140,7 @@ type journalCursor struct {
 	gen     uint64
 	shape   shape
 	last    uint64 // position of the newest stored entry when it was looked up
+	until   uint64 // where entries ends
 	entries *streams.EntryReader
 	queue   []streams.Stored
 }
@@ -173,14 +174,15 @@ func (c *journalCursor) next(ctx context.Context, epoch uint64) (*clock.Delta, e
 				return nil, nil
 			}
 			if c.entries == nil {
-				c.entries = c.stream.Entries(c.at+1, streams.ReadOptions{Bulk: true, Until: c.last})
+				c.until = c.last
+				c.entries = c.stream.Entries(c.at+1, streams.ReadOptions{Bulk: true, Until: c.until})
 			}
 			got, err := c.entries.Next(ctx)
 			var gap *streams.GapError
 			switch {
 			case errors.Is(err, io.EOF):
 				c.stop()
-				c.at = c.last
+				c.at = c.until
 				continue
 			case errors.As(err, &gap):
 				return nil, fmt.Errorf("input %q: its journal holds a base behind position %d: %w", c.name, gap.From, errRegenerated)
@@ -212,7 +214,7 @@ func (c *journalCursor) next(ctx context.Context, epoch uint64) (*clock.Delta, e
 func (c *journalCursor) pop(s streams.Stored) {
 	c.queue = c.queue[1:]
 	c.at = s.Last
-	if len(c.queue) == 0 && c.at >= c.last {
+	if len(c.queue) == 0 && c.at >= c.until {
 		c.stop()
 	}
 }

@@ -285,7 +285,7 @@ func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x want
 
 // newWorker compiles an entity and resolves what it reads.
 func (env *environment) newWorker(sn *catalog.Snapshot, x wanted) (w *worker, err error) {
-	w = &worker{env: env, e: x.e, node: x.e.node}
+	w = &worker{env: env, e: x.e, node: x.e.node, probe: make(chan func())}
 	if x.table != nil {
 		if w.prog, err = env.rt.opt.Catalog.CompileTable(sn, x.table); err != nil {
 			return nil, err
@@ -451,7 +451,7 @@ func (env *environment) failed(ctx context.Context, e *entity, revision int64, e
 		}
 		e.status, e.err, e.applied = view.Failed, err.Error(), revision
 		e.run = nil
-		if missing := missingOf(err); missing != nil || errors.Is(err, errDiverged) {
+		if missing := missingOf(err); len(missing) > 0 || errors.Is(err, errDiverged) {
 			e.degraded = &view.Degraded{Reason: err.Error(), Missing: missing}
 		}
 	})

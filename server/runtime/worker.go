@@ -63,7 +63,8 @@ type worker struct {
 	saving       chan error // of the checkpoint that is being written
 	base         baseWork
 
-	enc []byte
+	enc   []byte
+	probe chan func() // called by the worker between two steps
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -226,6 +227,8 @@ func (w *worker) follows(ctx context.Context) error {
 			}
 		case err := <-w.saving:
 			w.saved(err)
+		case ask := <-w.probe:
+			ask()
 		case <-ctx.Done():
 		}
 	}
@@ -239,7 +242,7 @@ func (w *worker) step(ctx context.Context, work *clock.Work) error {
 	}
 	w.at = work.To
 	for i := range w.inputs {
-		if in := &w.inputs[i]; in.src != nil || in.kind == engine.Source {
+		if in := &w.inputs[i]; in.kind == engine.Source && i < len(work.Positions) {
 			if p := work.Positions[i]; p.Incarnation == in.at.Incarnation && p.Seq > in.at.Seq {
 				return fmt.Errorf("BUG: input %q stands at %d, the clock at %d in epoch %d", in.name, in.at.Seq, p.Seq, work.To)
 			}
