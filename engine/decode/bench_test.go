@@ -83,3 +83,36 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDecodeShapes are rows that are not as plain as the reference row.
+func BenchmarkDecodeShapes(b *testing.B) {
+	const rows = 1000
+	fields := types.Schema{{Name: "id", Kind: types.Long}, {Name: "name", Kind: types.String}, {Name: "payload", Kind: types.Json}}
+	for name, row := range map[string]string{
+		"json column":         `{"id":%d,"name":"n","payload":{"user":{"id":7,"tier":"gold"},"order":{"symbol":"AAPL","qty":10,"price":101.25},"tags":["a","b"]}}`,
+		"json with spaces":    `{"id": %d, "name": "n", "payload": {"user": {"id": 7, "tier": "gold"}, "order": {"symbol": "AAPL", "qty": 10}, "tags": ["a", "b"]}}`,
+		"not ascii":           `{"id":%d,"name":"Größe für Zürich 東京都","payload":1}`,
+		"escapes":             `{"id":%d,"name":"a \"quoted\" text\nand a line","payload":1}`,
+		"numbers as text":     `{"id":"%d","name":5,"payload":1}`,
+		"many undeclared":     `{"id":%d,"a":1,"b":"x","c":[1,2,3],"d":{"e":null},"f":true,"g":1.5,"name":"n"}`,
+		"repeated (slow)":     `{"id":%d,"name":"a","name":"b","payload":1}`,
+		"escaped name (slow)": `{"id":%d,"n\u0061me":"a","payload":1}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			var p []byte
+			for i := range rows {
+				p = append(fmt.Appendf(p, row, i), '\n')
+			}
+			d := decode.New(fields, decode.Options{})
+			b.SetBytes(int64(len(p)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if r := d.Append(decode.Message{Payload: p, ContentType: "application/x-ndjson"}); r.Rows != rows {
+					b.Fatal(r)
+				}
+				d.Take()
+			}
+			b.ReportMetric(float64(b.N)*rows/b.Elapsed().Seconds()/1e6, "Mrow/s")
+		})
+	}
+}

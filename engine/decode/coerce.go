@@ -84,8 +84,8 @@ func (d *Decoder) text(raw []byte) []byte {
 // json stores the value's compact text.
 func (d *Decoder) json(t *target, raw []byte, clean bool) {
 	if !clean {
-		d.compact = appendCompact(d.compact[:0], raw)
-		raw = d.compact
+		d.compacted = d.compact.append(d.compacted[:0], raw)
+		raw = d.compacted
 	}
 	d.b.Text(t.col, raw)
 }

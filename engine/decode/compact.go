@@ -6,17 +6,26 @@ import (
 	"github.com/streamsforge/streamsforge/engine/types"
 )
 
-// appendCompact appends the canonical text of a valid JSON value: no white space, strings with the fewest escapes,
-// and of members with the same name only the last, at its place. Numbers stay as they are written.
-func appendCompact(dst, b []byte) []byte {
-	c := compactor{b: b}
-	return c.value(dst)
+// compactor writes the canonical text of JSON values: no white space, strings with the fewest escapes, and of
+// members with the same name only the last, at its place. Numbers stay as they are written.
+//
+// It walks text that scanValue or jsontext has checked; it recurses at most maxDepth deep.
+type compactor struct {
+	b       []byte
+	i       int
+	members []memberSpan // of the open objects
+	text    []byte       // of a string with escapes
 }
 
-// compactor walks text that scanValue or jsontext has checked; it recurses at most maxDepth deep.
-type compactor struct {
-	b []byte
-	i int
+// memberSpan is a member in the text that was written: it begins with its name.
+type memberSpan struct{ from, nameTo, to int }
+
+// append appends the canonical text of a valid JSON value.
+func (c *compactor) append(dst, b []byte) []byte {
+	c.b, c.i = b, 0
+	dst = c.value(dst)
+	c.b = nil
+	return dst
 }
 
 func (c *compactor) next() byte {
@@ -61,31 +70,33 @@ func (c *compactor) str(dst []byte) []byte {
 	if !escaped {
 		return append(append(append(dst, '"'), raw...), '"')
 	}
-	text, _ := types.AppendUnescaped(nil, raw)
-	return types.AppendJSONString(dst, text)
+	c.text, _ = types.AppendUnescaped(c.text[:0], raw)
+	return types.AppendJSONString(dst, c.text)
 }
 
 func (c *compactor) object(dst []byte) []byte {
 	c.i++
-	start := len(dst)
+	start, first := len(dst), len(c.members)
 	dst = append(dst, '{')
-	var names, members []span // in dst
 	for c.next() != '}' {
 		if c.b[c.i] == ',' {
 			c.i++
 			c.next()
 			dst = append(dst, ',')
 		}
-		from := len(dst)
+		m := memberSpan{from: len(dst)}
 		dst = c.str(dst)
-		names = append(names, span{from, len(dst)})
+		m.nameTo = len(dst)
 		c.next() // the colon
 		c.i++
 		dst = c.value(append(dst, ':'))
-		members = append(members, span{from, len(dst)})
+		m.to = len(dst)
+		c.members = append(c.members, m)
 	}
 	c.i++
-	last := lastOf(dst, names)
+	members := c.members[first:]
+	c.members = c.members[:first]
+	last := lastOf(dst, members)
 	if last == nil {
 		return append(dst, '}')
 	}
@@ -102,32 +113,33 @@ func (c *compactor) object(dst []byte) []byte {
 	return append(append(dst[:start], kept...), '}')
 }
 
-// lastOf marks the names that do not come again; nil when all are different.
-func lastOf(b []byte, names []span) []bool {
-	twice := false
-	if len(names) <= maxNames {
-		for i := 1; i < len(names) && !twice; i++ {
-			for _, n := range names[:i] {
-				if bytes.Equal(b[n.from:n.to], b[names[i].from:names[i].to]) {
-					twice = true
-					break
-				}
-			}
-		}
-		if !twice {
-			return nil
-		}
-	}
-	at := make(map[string]int, len(names))
-	for i, n := range names {
-		at[string(b[n.from:n.to])] = i
-	}
-	if len(at) == len(names) {
+// lastOf marks the members whose name does not come again; nil when all names are different.
+func lastOf(b []byte, members []memberSpan) []bool {
+	name := func(m memberSpan) []byte { return b[m.from:m.nameTo] }
+	if len(members) <= maxNames && !repeats(members, name) {
 		return nil
 	}
-	last := make([]bool, len(names))
-	for i, n := range names {
-		last[i] = at[string(b[n.from:n.to])] == i
+	at := make(map[string]int, len(members))
+	for i, m := range members {
+		at[string(name(m))] = i
+	}
+	if len(at) == len(members) {
+		return nil
+	}
+	last := make([]bool, len(members))
+	for i, m := range members {
+		last[i] = at[string(name(m))] == i
 	}
 	return last
+}
+
+func repeats(members []memberSpan, name func(memberSpan) []byte) bool {
+	for i, m := range members {
+		for _, before := range members[:i] {
+			if bytes.Equal(name(before), name(m)) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -12,6 +12,9 @@ import (
 // ContentTypeBlock is the content type of the own columnar format.
 const ContentTypeBlock = "application/x-sf-batch"
 
+// maxScratch is how many bytes of buffers a decoder keeps between batches.
+const maxScratch = 1 << 20
+
 // Decoder decodes messages of one source into an open batch. It belongs to one goroutine.
 type Decoder struct {
 	layout types.Schema
@@ -30,10 +33,12 @@ type Decoder struct {
 	coerced int
 	failed  string // why the row is not taken although it is valid JSON
 	refused bool   // failed names an undeclared member
-	scratch []byte
-	compact []byte
-	names   []span
+	scratch []byte // characters of a string with escapes
+	names   []span // of scanValue
 	slow    slowPath
+
+	compact   compactor
+	compacted []byte
 }
 
 // eventTime is a member that may say when the row happened.
@@ -78,6 +83,10 @@ func (d *Decoder) Bytes() int {
 
 // Take returns the open batch and opens a new one. The rows are in the order of Append.
 func (d *Decoder) Take() *zset.Batch {
+	// One very large value must not keep its buffers for ever.
+	if cap(d.scratch)+cap(d.compacted)+cap(d.compact.text) > maxScratch {
+		d.scratch, d.compacted, d.compact = nil, nil, compactor{}
+	}
 	if len(d.done) == 0 {
 		return d.b.Build()
 	}

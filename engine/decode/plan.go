@@ -53,8 +53,11 @@ type plan struct {
 	strict  bool           // RejectUnknownFields
 }
 
-// maxMembers bounds how many names of undeclared members are learned.
-const maxMembers = 1024
+// maxMembers and maxLearned bound how many names of undeclared members are learned, and how long they are.
+const (
+	maxMembers = 1024
+	maxLearned = 256
+)
 
 func compile(fields, layout types.Schema, o Options) plan {
 	p := plan{
@@ -123,12 +126,12 @@ func opOf(k types.Kind, array bool) op {
 	}
 }
 
-// learn gives a name a member. It returns 0 when there are too many.
+// learn gives a name a member. It returns 0 when there are too many, or the name is too long.
 func (p *plan) learn(name string) int {
 	if m, ok := p.known[name]; ok {
 		return m
 	}
-	if len(p.members) == maxMembers {
+	if target := p.byName[name]; target == 0 && (len(p.members) >= maxMembers || len(name) > maxLearned) {
 		return 0
 	}
 	key := types.AppendJSONString(nil, name)

@@ -192,7 +192,9 @@ func (d *Decoder) memberAt(b []byte, i, before int) (m, end int, known bool) {
 		if p.unknown(name) {
 			return 0, i, false
 		}
-		m = p.learn(string(name))
+		if m = p.learn(string(name)); m == 0 {
+			return 0, i, true // ignored, and the prediction stays as it is
+		}
 	}
 	p.members[before].next = m
 	return m, i, true

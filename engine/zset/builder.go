@@ -12,11 +12,13 @@ import (
 //	b.Text(0, []byte("AAPL")); b.Long(1, 5); b.EndRow(1)
 //	batch := b.Build()
 //
-// Nothing is allocated a row: the columns grow by doubling and a new batch starts with the size of the last one.
+// Nothing is allocated a row: the columns grow by doubling, and a second row makes room for as many as the last
+// batch had.
 // A Builder belongs to one goroutine.
 type Builder struct {
 	cols   []builderColumn
 	n      int
+	hint   int     // rows of the last batch
 	weight []int64 // nil while every row has weight +1
 }
 
@@ -31,6 +33,8 @@ type builderColumn struct {
 	bytes []byte
 	codes []uint32
 	nulls []uint32
+
+	lastBytes int // of the text in the last batch, and some more
 
 	dict   *Dict     // borrowed: every cell so far came from a column with this dictionary or an older part of it
 	intern *Interner // own: the column makes its dictionary itself (see Intern)
@@ -177,7 +181,11 @@ func (b *Builder) EndRow(w int64) {
 	if w != 1 || b.weight != nil {
 		b.setWeight(w)
 	}
-	b.n++
+	if b.n++; b.n == 1 && b.hint > 1 {
+		for c := range b.cols {
+			b.cols[c].reserve(b.hint)
+		}
+	}
 }
 
 func (b *Builder) setWeight(w int64) {
@@ -230,6 +238,6 @@ func (b *Builder) Build() *Batch {
 		}
 		out.Cols[c] = b.cols[c].build(b.n)
 	}
-	b.n, b.weight = 0, nil
+	b.n, b.weight, b.hint = 0, nil, out.N
 	return out
 }

@@ -1,6 +1,10 @@
 package zset
 
-import "github.com/streamsforge/streamsforge/engine/types"
+import (
+	"slices"
+
+	"github.com/streamsforge/streamsforge/engine/types"
+)
 
 // rows returns the number of cells set so far, the unfinished row's included.
 func (col *builderColumn) rows() int {
@@ -105,7 +109,22 @@ func (col *builderColumn) decode(d *Dict) {
 	col.coded, col.codes = false, nil
 }
 
-// build hands the memory of the column to a batch and starts anew with room for as many rows.
+// reserve makes room for n rows, and for as many bytes of text as the last batch had.
+func (col *builderColumn) reserve(n int) {
+	switch {
+	case col.coded:
+		col.codes = slices.Grow(col.codes, n)
+	case col.kind.IsText():
+		col.offs = slices.Grow(col.offs, n)
+		col.bytes = slices.Grow(col.bytes, col.lastBytes)
+	case col.kind == types.Double:
+		col.f64 = slices.Grow(col.f64, n)
+	default:
+		col.i64 = slices.Grow(col.i64, n)
+	}
+}
+
+// build hands the memory of the column to a batch.
 func (col *builderColumn) build(n int) Column {
 	out := Column{Kind: col.kind, Valid: bitmapOf(col.nulls, n)}
 	col.nulls = col.nulls[:0]
@@ -117,24 +136,21 @@ func (col *builderColumn) build(n int) Column {
 		} else {
 			// Borrowed codes end with the batch; the next one may come from elsewhere.
 			out.Dict, col.dict, col.coded = col.dict, nil, false
-			if len(col.offs) != 1 {
-				col.offs = []uint32{0}
-			}
 		}
-		col.codes = make([]uint32, 0, n)
+		col.codes = nil
 		if out.Dict.Len() == 0 {
 			out.Dict = emptyDict
 		}
 	case col.kind.IsText():
 		out.Offs, out.Bytes = col.offs, col.bytes
-		col.offs = append(make([]uint32, 0, n+1), 0)
-		col.bytes = make([]byte, 0, len(out.Bytes)+len(out.Bytes)/8)
+		col.lastBytes = len(out.Bytes) + len(out.Bytes)/8
+		col.offs, col.bytes = []uint32{0}, nil
 	case col.kind == types.Double:
 		out.F64 = col.f64
-		col.f64 = make([]float64, 0, n)
+		col.f64 = nil
 	default:
 		out.I64 = col.i64
-		col.i64 = make([]int64, 0, n)
+		col.i64 = nil
 	}
 	return out
 }
