@@ -101,6 +101,7 @@ func OpenQuarantine(st *Stream, o QuarantineOptions) *Quarantine {
 func (q *Quarantine) Last(ctx context.Context) (sourceSeq uint64, index int, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.loaded = false // Somebody else may have written.
 	if err := q.load(ctx); err != nil {
 		return 0, 0, false, err
 	}
