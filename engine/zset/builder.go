@@ -35,6 +35,7 @@ type builderColumn struct {
 	nulls []uint32
 
 	lastBytes int // of the text in the last batch, and some more
+	retry     int // rows until a column that lost its dictionary tries again
 
 	dict   *Dict     // borrowed: every cell so far came from a column with this dictionary or an older part of it
 	intern *Interner // own: the column makes its dictionary itself (see Intern)
@@ -96,7 +97,7 @@ func (b *Builder) Bool(c int, v bool) {
 func (b *Builder) Text(c int, v []byte) {
 	col := &b.cols[c]
 	if col.coded {
-		col.codedText(b.n, v)
+		col.codedText(v)
 		return
 	}
 	col.bytes = append(col.bytes, v...)
@@ -219,8 +220,8 @@ func (b *Builder) Reset() {
 }
 
 // Intern makes a text column dictionary-encoded: its texts become codes of a dictionary that grows from batch to
-// batch. A column whose texts turn out to be mostly distinct becomes plain again by itself. The call comes before
-// the first row.
+// batch. A column whose texts turn out to be mostly distinct becomes plain by itself, and tries again much later.
+// The call comes before the first row.
 func (b *Builder) Intern(c int) {
 	col := &b.cols[c]
 	if !col.kind.IsText() || b.n != 0 {

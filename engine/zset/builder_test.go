@@ -177,3 +177,37 @@ func TestAppendJSON(t *testing.T) {
 		}
 	}
 }
+
+// TestInternFollowsTheTexts: a few hundred equally frequent texts keep their dictionary, ids lose it at once, and a
+// column whose texts become few gets one again.
+func TestInternFollowsTheTexts(t *testing.T) {
+	b := zset.NewBuilder([]types.Kind{types.String, types.String, types.String})
+	for c := range 3 {
+		b.Intern(c)
+	}
+	r := rng(5)
+	coded := func(c int) bool { return false }
+	for batch := range 300 {
+		for i := range 1000 {
+			b.Text(0, fmt.Append(nil, "SYM", r.next()%200))
+			b.Text(1, fmt.Append(nil, "id", batch*1000+i))
+			if batch < 10 {
+				b.Text(2, fmt.Append(nil, "id", batch*1000+i))
+			} else {
+				b.Text(2, fmt.Append(nil, "few", i%5))
+			}
+			b.EndRow(1)
+		}
+		built := b.Build()
+		coded = func(c int) bool { return built.Cols[c].Dict != nil }
+		if !coded(0) || coded(1) || batch == 5 && coded(2) {
+			t.Fatalf("batch %d: dictionaries %v, %v, %v", batch, coded(0), coded(1), coded(2))
+		}
+		if got := string(built.Cols[1].Text(999)); got != fmt.Sprint("id", batch*1000+999) {
+			t.Fatalf("batch %d: last id %s", batch, got)
+		}
+	}
+	if !coded(2) {
+		t.Error("the third column has no dictionary in the end")
+	}
+}

@@ -77,18 +77,19 @@ func (col *builderColumn) borrow(d *Dict) bool {
 
 // codedText appends a text to a column of codes. A borrowed dictionary is left for plain text; an own one grows
 // until it does not pay.
-func (col *builderColumn) codedText(row int, v []byte) {
+func (col *builderColumn) codedText(v []byte) {
 	if col.intern == nil {
 		col.decode(col.dict)
 		col.dict = nil
 	} else {
+		before := col.intern.Len()
 		code := col.intern.Code(v)
-		if col.intern.Worth() {
+		if col.intern.Len() == before || col.intern.Worth() {
 			col.codes = append(col.codes, code)
 			return
 		}
 		col.decode(col.intern.Dict())
-		col.intern = nil
+		col.intern, col.retry = nil, internRetry
 	}
 	col.bytes = append(col.bytes, v...)
 	col.offs = append(col.offs, uint32(len(col.bytes)))
@@ -145,6 +146,11 @@ func (col *builderColumn) build(n int) Column {
 		out.Offs, out.Bytes = col.offs, col.bytes
 		col.lastBytes = len(out.Bytes) + len(out.Bytes)/8
 		col.offs, col.bytes = []uint32{0}, nil
+		if col.retry > 0 {
+			if col.retry -= n; col.retry <= 0 {
+				col.intern, col.coded = NewInterner(), true
+			}
+		}
 	case col.kind == types.Double:
 		out.F64 = col.f64
 		col.f64 = nil

@@ -10,11 +10,17 @@ type Interner struct {
 	root  *lineage
 }
 
-// A dictionary pays while few texts are many cells. These bounds decide that it does not any more.
+// A dictionary pays while few texts are many cells. These bounds decide that it does not any more. The share of
+// new texts is judged twice: early, to find the columns where nearly every text is new (ids), and late, when also
+// a column of a few hundred equally frequent texts has shown that they come again.
 const (
 	internMaxEntries = 4096
 	internMaxBytes   = 1 << 20
-	internSample     = 256 // calls before the share of new texts is judged
+	internEarly      = 256
+	internLate       = 4096
+
+	// internRetry is the number of rows after which a column that lost its dictionary gets another chance.
+	internRetry = 1 << 18
 )
 
 // emptyDict stands in a column of NULLs only, so that code 0 is always an entry.
@@ -75,11 +81,16 @@ func (t *Interner) grow() {
 
 // Worth reports whether the texts seen so far repeat enough for a dictionary.
 func (t *Interner) Worth() bool {
-	n := t.Len()
-	if n > internMaxEntries || len(t.bytes) > internMaxBytes {
+	n := uint64(t.Len())
+	switch {
+	case n > internMaxEntries || len(t.bytes) > internMaxBytes:
 		return false
+	case t.seen >= internLate:
+		return 2*n <= t.seen
+	case t.seen >= internEarly:
+		return 32*n <= 31*t.seen
 	}
-	return t.seen < internSample || uint64(n)*2 <= t.seen
+	return true
 }
 
 // Dict returns the texts so far as an immutable dictionary. It is the same one until a new text arrives, and a
