@@ -260,7 +260,12 @@ func (s *wide) parts() (f float64, exp int) {
 }
 
 // scale returns f * 2^exp.
-func scale(f float64, exp int) float64 { return math.Ldexp(f, exp) }
+func scale(f float64, exp int) float64 {
+	if uint(exp+1022) <= 2045 {
+		return f * math.Float64frombits(uint64(exp+1023)<<52) // the factor is exact, so this rounds at most once
+	}
+	return math.Ldexp(f, exp)
+}
 
 // mean returns f * 2^exp / n without overflow in between.
-func mean(f float64, exp int, n int64) float64 { return math.Ldexp(f/float64(n), exp) }
+func mean(f float64, exp int, n int64) float64 { return scale(f/float64(n), exp) }

@@ -27,15 +27,18 @@ func decodeKeys(kinds []types.Kind, n int, key func(k int) []byte) []zset.Column
 // declines NULLs and texts with a NUL byte, which are written in another way.
 func decodeTextKeys(kind types.Kind, n int, key func(k int) []byte) (zset.Column, bool) {
 	col := zset.Column{Kind: kind, Offs: make([]uint32, n+1)}
-	size := 0
-	for k := range n {
-		size += len(key(k))
+	if n == 0 {
+		return col, true
 	}
-	col.Bytes = make([]byte, 0, size)
+	col.Bytes = make([]byte, 0, n*len(key(0)))
+	var last []byte
 	for k := range n {
 		rec := key(k)
-		if len(rec) < 2 || bytes.IndexByte(rec, 0) != len(rec)-1 {
-			return zset.Column{}, false
+		if len(last) == 0 || &rec[0] != &last[0] {
+			if len(rec) < 2 || bytes.IndexByte(rec, 0) != len(rec)-1 {
+				return zset.Column{}, false
+			}
+			last = rec
 		}
 		col.Bytes = append(col.Bytes, rec[1:len(rec)-1]...)
 		col.Offs[k+1] = uint32(len(col.Bytes))
