@@ -98,6 +98,8 @@ func decodeJSON(b []byte, into any) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &syntax) && strings.HasPrefix(syntax.Error(), "unexpected end"): // its offset is the last byte's
+		return view.Errorf(view.Invalid, "the body is not JSON at %s: %s", place(b, int64(len(b))), syntax.Error())
 	case errors.As(err, &syntax):
 		return view.Errorf(view.Invalid, "the body is not JSON at %s: %s", place(b, syntax.Offset-1), syntax.Error())
 	case errors.As(err, &kind):

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -211,18 +212,28 @@ func (s *syncWriter) Write(b []byte) (int, error) {
 
 func newWorld(t *testing.T, edit ...func(*httpapi.Options)) *world {
 	t.Helper()
+	w := newBareWorld(t, edit...)
+	w.server = httptest.NewUnstartedServer(nil)
+	w.server.Config = w.api.Server()
+	w.server.Start()
+	t.Cleanup(w.server.Close)
+	return w
+}
+
+// newBareWorld is a world without a listener.
+func newBareWorld(t *testing.T, edit ...func(*httpapi.Options)) *world {
+	t.Helper()
 	w := &world{t: t, tokens: map[string]string{}, logs: &bytes.Buffer{}, bucket: catalogtest.NewMemory()}
 	w.store = catalogtest.Open(t, w.bucket)
-	var err error
-	w.access, err = access.New(access.Options{
-		Users: accesstest.NewMemory[access.UserRecord](), Document: accesstest.NewMemory[access.Document](), Key: signingKey,
-	})
+	made, err := logins()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := seedLogins(w.access); err != nil {
+	w.access, err = access.New(access.Options{Users: made.users.Clone(), Document: made.document.Clone(), Key: signingKey})
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.tokens = maps.Clone(made.tokens)
 	w.fake = &fakes{store: w.store, failures: map[string]string{}, phase: httpapi.Ready, checks: []view.Check{{Name: "catalog", OK: true}}}
 	w.store.Observe(w.fake)
 	o := httpapi.Options{
@@ -240,31 +251,42 @@ func newWorld(t *testing.T, edit ...func(*httpapi.Options)) *world {
 	if w.api, err = httpapi.New(o); err != nil {
 		t.Fatal(err)
 	}
-	w.server = httptest.NewUnstartedServer(nil)
-	w.server.Config = w.api.Server()
-	w.server.Start()
-	t.Cleanup(w.server.Close)
 	if w.doc, err = openapi3.NewLoader().LoadFromData(w.api.Document()); err != nil {
 		t.Fatal(err)
-	}
-	for _, user := range []string{"admin", "editor", "viewer"} {
-		s, err := w.access.Login(t.Context(), "setup", user, user+"123!")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.tokens[user] = s.Token
 	}
 	return w
 }
 
-func seedLogins(s *access.Service) error {
-	_, err := s.Seed(context.Background(), []access.NewUser{
+// seeded are the three logins and a token of each, made once: hashing takes longer than most tests.
+type seeded struct {
+	users    *accesstest.Memory[access.UserRecord]
+	document *accesstest.Memory[access.Document]
+	tokens   map[string]string
+}
+
+var logins = sync.OnceValues(func() (*seeded, error) {
+	out := &seeded{users: accesstest.NewMemory[access.UserRecord](), document: accesstest.NewMemory[access.Document](), tokens: map[string]string{}}
+	s, err := access.New(access.Options{Users: out.users, Document: out.document, Key: signingKey})
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Seed(context.Background(), []access.NewUser{
 		{Username: "admin", DisplayName: "Administrator", Role: access.Admin, Password: "admin123!", Demo: true},
 		{Username: "editor", DisplayName: "Editor", Role: access.Editor, Password: "editor123!", Demo: true},
 		{Username: "viewer", DisplayName: "Viewer", Role: access.Viewer, Password: "viewer123!", Demo: true},
 	})
-	return err
-}
+	if err != nil {
+		return nil, err
+	}
+	for _, user := range []string{"admin", "editor", "viewer"} {
+		session, err := s.Login(context.Background(), "setup", user, user+"123!")
+		if err != nil {
+			return nil, err
+		}
+		out.tokens[user] = session.Token
+	}
+	return out, nil
+})
 
 // answer is what came back, already held against the document.
 type answer struct {

@@ -145,8 +145,11 @@ func (r Route) permission() string {
 	}
 	at := map[Scope]string{
 		Everything: "on `*`", SourceName: "on the source", PipelineKey: "on the pipeline", PipelineID: "on the pipeline",
-		TableKey: "on the table", TableID: "on the table", UserName: "on the user name", InHandler: "on each entity",
+		TableKey: "on the table", TableID: "on the table", UserName: "on the user name", InHandler: "on each entity, which filters",
 	}[r.Scope]
+	if r.Scope == InHandler && r.Method == http.MethodPost {
+		at = "on each name in the body"
+	}
 	return fmt.Sprintf("Role %s and `%s` %s.", r.Floor, r.Action, at)
 }
 

@@ -159,7 +159,7 @@ func positions(texts []string) (map[string]uint64, error) {
 		}
 		seq, err := strconv.ParseUint(t[i+1:], 10, 63)
 		if err != nil {
-			return nil, view.Errorf(view.Invalid, "minPosition is '%s': '%s' is not a position", t, t[i+1:])
+			return nil, view.Errorf(view.Invalid, "minPosition is '%s': '%s' is not a position, a whole number is expected", t, t[i+1:])
 		}
 		out[t[:i]] = max(out[t[:i]], seq)
 	}

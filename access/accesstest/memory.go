@@ -4,6 +4,7 @@ package accesstest
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 
@@ -28,6 +29,13 @@ var _ access.Bucket[access.Document] = (*Memory[access.Document])(nil)
 
 // NewMemory makes an empty bucket.
 func NewMemory[T any]() *Memory[T] { return &Memory[T]{entries: map[string]entry{}} }
+
+// Clone copies the bucket, so that a test can begin with logins that another has made (hashing takes time).
+func (m *Memory[T]) Clone() *Memory[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Memory[T]{last: m.last, entries: maps.Clone(m.entries)}
+}
 
 // Get reads a value.
 func (m *Memory[T]) Get(_ context.Context, key string) (value T, revision uint64, ok bool, err error) {

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,10 +43,12 @@ func (s *Source) Problems() []string {
 		p.add("at least one field is required")
 	}
 	count := 0
-	fieldProblems(&p, "fields", s.Fields, 1, &count)
+	var fields problems
+	fieldProblems(&fields, "fields", s.Fields, 1, &count)
 	if count > maxFields {
 		p.addf("%d fields are declared: at most %d are allowed", count, maxFields)
 	}
+	p.add(fields...)
 	switch s.OnCoercionFailure {
 	case CoerceNull, CoerceDrop, CoerceReject:
 	default:
@@ -121,10 +124,16 @@ func (p *problems) add(texts ...string) {
 
 func (p *problems) addf(format string, args ...any) { p.add(fmt.Sprintf(format, args...)) }
 
+// maxProblems bounds the text of one refusal.
+const maxProblems = 20
+
 // invalid turns problems into one refusal, nil when there are none.
 func invalid(p []string) error {
 	if len(p) == 0 {
 		return nil
+	}
+	if more := len(p) - maxProblems; more > 0 {
+		p = append(slices.Clone(p[:maxProblems]), fmt.Sprintf("and %d more", more))
 	}
 	return view.Errorf(view.Invalid, "%s", strings.Join(p, "; "))
 }
