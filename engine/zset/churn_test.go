@@ -31,7 +31,7 @@ func sized(buf []byte, i uint64) []byte {
 // TestChurnKeepsMemoryBounded: a table whose live part stays the same does not grow, although all of it is replaced
 // again and again by keys of other sizes.
 func TestChurnKeepsMemoryBounded(t *testing.T) {
-	const live = 20000
+	const live = 8000
 	set := zset.NewMultiset()
 	var buf []byte
 	most := int64(0)
@@ -63,7 +63,7 @@ func TestChurnKeepsMemoryBounded(t *testing.T) {
 func TestShrink(t *testing.T) {
 	table := zset.NewKeyTable()
 	var buf []byte
-	const n = 60000
+	const n = 40000
 	for i := range uint64(n) {
 		table.Insert(sized(buf, i))
 	}
@@ -122,7 +122,7 @@ func TestLargeRecords(t *testing.T) {
 
 // TestManyKeys passes the size at which the index splits its segments.
 func TestManyKeys(t *testing.T) {
-	const n = 300000
+	const n = 150000
 	table := zset.NewKeyTable()
 	var keys zset.KeyBatch
 	ids := make([]uint32, 1000)
