@@ -53,9 +53,13 @@ func newModel() *model {
 	}
 }
 
-// rowsOf reads a source message: one object or NDJSON.
+// rowsOf reads a source message: an array, one object or NDJSON.
 func rowsOf(payload []byte) ([]transfer, error) {
 	var rows []transfer
+	if len(payload) > 0 && payload[0] == '[' {
+		err := json.Unmarshal(payload, &rows)
+		return rows, err
+	}
 	for line := range slices.Values(splitLines(payload)) {
 		var r transfer
 		if err := json.Unmarshal(line, &r); err != nil {

@@ -66,17 +66,13 @@ func (l *load) publish(nc *nats.Conn, p int64, rnd *rand.Rand) error {
 	for {
 		select {
 		case <-l.stop:
-			select {
-			case <-js.PublishAsyncComplete():
-			case <-time.After(10 * time.Second):
-			}
 			return nil
 		default:
 		}
 		body, first := l.message(p, rnd)
-		f, err := js.PublishAsync("sf.default.source."+sourceName, body, jetstream.WithStallWait(5*time.Second))
+		f, err := js.PublishAsync("sf.default.source."+sourceName, body, jetstream.WithStallWait(time.Second))
 		switch {
-		case errors.Is(err, nats.ErrConnectionClosed) || nc.IsClosed():
+		case errors.Is(err, nats.ErrConnectionClosed) || nc.IsClosed() || errors.Is(err, jetstream.ErrTooManyStalledMsgs):
 			return nil // the server was killed
 		case err != nil:
 			return err
