@@ -184,7 +184,7 @@ func (b *buffer) tryAdmit(ctx context.Context, a admission, waited bool) (r view
 		size += len(row.Data)
 	}
 	d := b.q.Decide(a.cfg.Policy, len(rows), a.cfg.CapacityRows)
-	if !b.q.Empty() && b.q.Bytes()+size > maxBufferBytes {
+	if !b.q.Empty() && b.q.Bytes()+size > b.in.o.maxBytes {
 		d = ingest.Decision{}
 	}
 	switch {
@@ -246,7 +246,7 @@ func (b *buffer) overloaded(cfg connectors.IngestConfig) view.IngestResult {
 		seconds = int(float64(depth)/b.rate) + 1
 	}
 	text := fmt.Sprintf("the buffer is full: %d of %d rows wait", depth, cfg.CapacityRows)
-	if b.q.Bytes() > maxBufferBytes/2 {
+	if b.q.Bytes() > b.in.o.maxBytes/2 {
 		text = fmt.Sprintf("the buffer is full: %d rows of together %d MiB wait", depth, b.q.Bytes()>>20)
 	}
 	return view.IngestResult{
@@ -313,7 +313,7 @@ func (b *buffer) append(ctx context.Context, a admission, rows []ingest.Row, gro
 	for _, e := range p.entries {
 		b.q.Append(ingest.Entry{Seq: e.seq, Rows: e.header.Rows, Size: e.size})
 		b.entries[e.seq] = e
-		if b.q.Bytes() > maxHeldBytes {
+		if b.q.Bytes() > b.in.o.maxHeld {
 			e.payload = nil
 		}
 	}

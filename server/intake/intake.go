@@ -52,8 +52,11 @@ type Options struct {
 	Rand   func() rand.Source
 	Logger *slog.Logger
 
+	// maxBytes bounds the bytes that wait in one buffer, maxHeld those of them that are kept in memory; the defaults are
+	// maxBufferBytes and maxHeldBytes.
+	maxBytes, maxHeld int
 	// fault is asked at named points between two steps that a crash may separate; its error is what the step ends with.
-	// Only tests of this package set it.
+	// Only tests of this package set these.
 	fault func(point string) error
 }
 
@@ -93,6 +96,9 @@ func New(o Options) *Intake {
 	}
 	if o.Decoded == nil {
 		o.Decoded = func(string, string) (int64, int64) { return 0, 0 }
+	}
+	if o.maxBytes == 0 {
+		o.maxBytes, o.maxHeld = maxBufferBytes, maxHeldBytes
 	}
 	if o.InstanceID == "" {
 		o.InstanceID = "local"

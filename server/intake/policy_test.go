@@ -204,10 +204,10 @@ func TestPolicyAndCapacityFollowTheDefinition(t *testing.T) {
 }
 
 func TestLargeRowsDoNotFillTheMemory(t *testing.T) {
-	r := newRig(t)
+	r := newRig(t, func(o *Options) { o.maxBytes, o.maxHeld = 16<<20, 4<<20 })
 	r.source("s", `{"policy":"Reject","capacityRows":1000,"maxWaitMs":1}`)
 	r.stall("s")
-	row := `{"events":[{"id":"` + strings.Repeat("x", 7<<20) + `"}]}`
+	row := `{"events":[{"id":"` + strings.Repeat("x", 1<<20) + `"}]}`
 	n := 0
 	for ; n < 100; n++ {
 		if got := r.push("s", row); got.Outcome == view.IngestOverloaded {
@@ -217,8 +217,8 @@ func TestLargeRowsDoNotFillTheMemory(t *testing.T) {
 			break
 		}
 	}
-	if n < 30 || n > 40 {
-		t.Errorf("%d rows of 7 MiB were admitted", n)
+	if n < 14 || n > 16 {
+		t.Errorf("%d rows of 1 MiB were admitted", n)
 	}
 	b := r.buffer("s")
 	b.mu.Lock()
@@ -227,7 +227,7 @@ func TestLargeRowsDoNotFillTheMemory(t *testing.T) {
 		held += len(e.payload)
 	}
 	b.mu.Unlock()
-	if held > maxHeldBytes+8<<20 {
+	if held > 6<<20 {
 		t.Errorf("%d MiB are held in memory", held>>20)
 	}
 	r.drained("s")

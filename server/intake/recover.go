@@ -100,20 +100,6 @@ func (b *buffer) read(ctx context.Context) (*recovered, error) {
 	if err := b.countInline(ctx, stats, r); err != nil {
 		return nil, err
 	}
-	if r.entries, err = b.readEntries(ctx); err != nil {
-		return nil, err
-	}
-	from := src.Last + 1
-	for _, e := range r.entries {
-		from = min(from, e.header.After+1)
-		r.totals = r.totals.Max(e.header.Totals)
-	}
-	r.published = map[uint64]uint64{}
-	if len(r.entries) > 0 {
-		if r.published, err = b.published(ctx, from); err != nil {
-			return nil, err
-		}
-	}
 	_, rec, err := b.in.source(b.at.env, b.at.source)
 	if err != nil {
 		return nil, err
@@ -127,9 +113,28 @@ func (b *buffer) read(ctx context.Context) (*recovered, error) {
 	if r.dedup, err = loadDedup(ctx, b.dkv, b.at.source, field, size); err != nil {
 		return nil, err
 	}
-	for _, e := range r.entries {
+	held := 0
+	r.entries, err = b.readEntries(ctx, func(e *entry) error {
 		if err := r.dedup.addPayload(rules.Checker, e.payload, b.in.o.Clock.Now().UnixMilli()); err != nil {
-			return nil, fmt.Errorf("write-ahead message %d: %w", e.seq, err)
+			return fmt.Errorf("write-ahead message %d: %w", e.seq, err)
+		}
+		if held += e.size; held > b.in.o.maxHeld {
+			e.payload = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	from := src.Last + 1
+	for _, e := range r.entries {
+		from = min(from, e.header.After+1)
+		r.totals = r.totals.Max(e.header.Totals)
+	}
+	r.published = map[uint64]uint64{}
+	if len(r.entries) > 0 {
+		if r.published, err = b.published(ctx, from); err != nil {
+			return nil, err
 		}
 	}
 	return r, b.recoverInline(ctx, r, rules.Checker)
@@ -161,15 +166,14 @@ func (b *buffer) loadStats(ctx context.Context) (storedStats, error) {
 	return storedStats{CreatedAtMs: b.created}, b.saveStats(ctx, storedStats{CreatedAtMs: b.created})
 }
 
-// readEntries reads the write-ahead stream. The messages of a push without its last one are removed: the push was
-// never admitted.
-func (b *buffer) readEntries(ctx context.Context) ([]*entry, error) {
+// readEntries reads the write-ahead stream and visits every message of an admitted push. The messages of a push
+// without its last one are removed: the push was never admitted.
+func (b *buffer) readEntries(ctx context.Context, visit func(*entry) error) ([]*entry, error) {
 	s, err := b.wal.State(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out, group []*entry
-	held := 0
 	for seq := s.First; seq <= s.Last; seq++ {
 		m, err := b.wal.Get(ctx, seq)
 		if errors.Is(err, streams.ErrNotFound) {
@@ -192,12 +196,12 @@ func (b *buffer) readEntries(ctx context.Context) ([]*entry, error) {
 		if h.More {
 			continue
 		}
-		out, group = append(out, group...), nil
-	}
-	for _, e := range out {
-		if held += e.size; held > maxBufferBytes {
-			return nil, fmt.Errorf("the write-ahead stream %s holds more than %d MiB", b.wal.Name(), maxBufferBytes>>20)
+		for _, e := range group {
+			if err := visit(e); err != nil {
+				return nil, err
+			}
 		}
+		out, group = append(out, group...), nil
 	}
 	return out, b.discard(ctx, group)
 }
