@@ -17,6 +17,9 @@ import (
 // slowReader is how long a client may take to read an answer after the handler has begun to write it.
 const slowReader = 2 * time.Minute
 
+// readGrace is how much later than its own bound a request ends that is still being sent.
+const readGrace = time.Second
+
 // middleware is what every request passes, outermost first.
 func (a *API) middleware() {
 	a.echo.Use(
@@ -74,7 +77,9 @@ func (a *API) limit(next echo.HandlerFunc) echo.HandlerFunc {
 		r.Body = http.MaxBytesReader(c.Response(), r.Body, a.opt.MaxBody)
 		rc := http.NewResponseController(c.Response())
 		deadline := time.Now().Add(a.opt.RequestTimeout)
-		if err := rc.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		// A read deadline that passes ends the request as if its client had left. It comes after the request's own
+		// bound, so that a slow answer is told as one.
+		if err := rc.SetReadDeadline(deadline.Add(readGrace)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return fmt.Errorf("set the read deadline: %w", err)
 		}
 		if err := rc.SetWriteDeadline(deadline.Add(slowReader)); err != nil && !errors.Is(err, http.ErrNotSupported) {
