@@ -22,6 +22,7 @@ type moving struct {
 	*entry
 	live  ingest.Range
 	tries int
+	seq   uint64 // position of the rows in the source's stream, 0 while they are not there
 }
 
 // run moves rows until ctx ends. It wakes at once on a push; a tick of Ingest:DrainMs retries what failed and does the
@@ -154,8 +155,8 @@ func (b *buffer) move(ctx context.Context, m *moving) error {
 		if err != nil {
 			return err
 		}
-		if seq, ok := found[m.seq]; ok {
-			m.position = seq
+		if at, ok := found[m.entry.seq]; ok {
+			m.seq = at
 			return nil
 		}
 	}
@@ -166,8 +167,8 @@ func (b *buffer) move(ctx context.Context, m *moving) error {
 	if err != nil {
 		return err
 	}
-	id := b.mark(m.seq)
-	m.position, err = publish(ctx, b.src, outgoing{
+	id := b.mark(m.entry.seq)
+	m.seq, err = publish(ctx, b.src, outgoing{
 		data: payload, id: id, contentType: connectors.ContentJSON, header: nats.Header{HeaderIngest: {id}},
 	})
 	if err == nil {
@@ -182,7 +183,7 @@ func (b *buffer) mark(seq uint64) string { return fmt.Sprintf("%s:%d", b.wal.Inc
 func (b *buffer) payload(ctx context.Context, m *moving) ([]byte, error) {
 	p := m.payload
 	if p == nil {
-		msg, err := b.wal.Get(ctx, m.seq)
+		msg, err := b.wal.Get(ctx, m.entry.seq)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +192,7 @@ func (b *buffer) payload(ctx context.Context, m *moving) ([]byte, error) {
 	if skip := m.live.From - m.header.Rows.From; skip > 0 {
 		rows, err := ingest.SplitRows(p)
 		if err != nil || int64(len(rows)) != m.header.Rows.To-m.header.Rows.From {
-			return nil, fmt.Errorf("write-ahead message %d holds %d rows, its header says %d (%w)", m.seq, len(rows), m.header.Rows.Len(), err)
+			return nil, fmt.Errorf("write-ahead message %d holds %d rows, its header says %d (%w)", m.entry.seq, len(rows), m.header.Rows.Len(), err)
 		}
 		p = ingest.Join(rows[skip:])
 	}
@@ -204,10 +205,10 @@ func (b *buffer) moved(m *moving) int {
 	defer b.mu.Unlock()
 	b.q.Done(m.live)
 	b.totals.Published += int64(m.live.Len())
-	b.after = max(b.after, m.position)
+	b.after = max(b.after, m.seq)
 	m.payload = nil
 	b.finished = append(b.finished, m.entry)
-	close(m.done)
+	m.leave(m.seq)
 	b.left()
 	return len(b.finished)
 }

@@ -44,15 +44,15 @@ func (b *buffer) recover(ctx context.Context) error {
 		if q.Empty() {
 			q = ingest.NewQueue(e.header.Rows.To)
 		}
-		e.position, e.payload = position, nil
-		e.leave()
+		e.payload = nil
+		e.leave(position)
 		b.finished = append(b.finished, e)
 	}
 	q.Restored(evicted)
 	b.restoreAnswers(r.entries)
 	for seq, e := range old {
 		if b.entries[seq] == nil {
-			e.leave() // It was let go before; nobody may wait for it for ever.
+			e.leave(0) // It was let go before; nobody may wait for it for ever.
 		}
 	}
 	b.q, b.dedup, b.after, b.saved = q, r.dedup, r.after, r.stats
@@ -65,10 +65,11 @@ func (b *buffer) recover(ctx context.Context) error {
 }
 
 // leave lets those go on who wait for the rows of an entry.
-func (e *entry) leave() {
+func (e *entry) leave(position uint64) {
 	select {
 	case <-e.done:
 	default:
+		e.position = position
 		close(e.done)
 	}
 }
