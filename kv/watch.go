@@ -30,18 +30,22 @@ type Event[T any] struct {
 // Watcher follows a bucket. Events of one key come in the order of their revisions. It is used by one goroutine,
 // except for Stop.
 type Watcher[T any] struct {
-	b *Bucket[T]
-	w jetstream.KeyWatcher
+	b      *Bucket[T]
+	w      jetstream.KeyWatcher
+	cancel context.CancelFunc
 }
 
 // Watch begins with every value whose key matches the pattern (see [Bucket.Keys]), then says that it is up to date,
 // then passes every change. The watcher is replaced on the server by itself when it is lost. Stop frees it.
 func (b *Bucket[T]) Watch(ctx context.Context, pattern string) (*Watcher[T], error) {
-	w, err := b.kv.Watch(context.WithoutCancel(ctx), or(pattern))
+	// The watcher lives until Stop; the context of its start says nothing about that.
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	w, err := b.kv.Watch(life, or(pattern))
 	if err != nil {
+		cancel()
 		return nil, b.error("watch", pattern, err)
 	}
-	return &Watcher[T]{b: b, w: w}, nil
+	return &Watcher[T]{b: b, w: w, cancel: cancel}, nil
 }
 
 // Next waits for the next event. ErrClosed says that the watcher was stopped or the connection closed.
@@ -50,6 +54,7 @@ func (w *Watcher[T]) Next(ctx context.Context) (Event[T], error) {
 	case e, open := <-w.w.Updates():
 		switch {
 		case !open:
+			w.cancel()
 			return Event[T]{}, fmt.Errorf("watch bucket %s: %w", w.b.name, ErrClosed)
 		case e == nil:
 			return Event[T]{Op: Current}, nil
@@ -67,4 +72,7 @@ func (w *Watcher[T]) Next(ctx context.Context) (Event[T], error) {
 }
 
 // Stop ends the watcher. It may be called more than once.
-func (w *Watcher[T]) Stop() { _ = w.w.Stop() }
+func (w *Watcher[T]) Stop() {
+	_ = w.w.Stop() // The connection may be closed already.
+	w.cancel()
+}

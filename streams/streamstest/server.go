@@ -28,6 +28,12 @@ func Open(t testing.TB, change ...func(*streams.Options)) *streams.Server {
 	return s
 }
 
+// OpenDir is Open on a directory that outlives the server.
+func OpenDir(t testing.TB, dir string, change ...func(*streams.Options)) *streams.Server {
+	t.Helper()
+	return Open(t, append([]func(*streams.Options){func(o *streams.Options) { o.DataDir = dir }}, change...)...)
+}
+
 // Close closes a server now; closing it again at the end of the test does nothing.
 func Close(t testing.TB, s *streams.Server) {
 	t.Helper()
