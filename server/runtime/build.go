@@ -55,30 +55,23 @@ func (w *worker) build(ctx context.Context, old *record, published bool) error {
 	if err := w.startPositions(ctx, rec); err != nil {
 		return err
 	}
-	if w.node == w.e.node {
-		if err := w.env.leave(ctx, w.e); err != nil {
-			return err
-		}
-	}
 	w.e.building(w, rec)
 	return w.buildRows(ctx)
 }
 
-// buildAgain computes the state of a generation whose checkpoints are gone. Its entries stay; when it joins again, the
-// difference to what it has published is one delta.
+// buildAgain computes the state of a generation whose checkpoints are gone. Its entries stay; the difference to what it
+// has published is its next delta. Who took part in the clock still does: dependents wait for it at their last common
+// epoch, because going on without it would show two moments mixed.
 func (w *worker) buildAgain(ctx context.Context, rec *record) error {
 	w.log.Info("no checkpoint can be used; the state is built from the retained rows")
 	w.silent, w.held = true, w.newHolding()
-	if err := w.env.leave(ctx, w.e); err != nil {
-		return err
-	}
 	last, _ := w.journal.Last()
 	if err := w.sameStarts(ctx, rec); err != nil {
 		return err
 	}
 	w.e.building(w, rec)
 	if w.def.pipeline {
-		return w.pipelineAgain(ctx, last)
+		return w.pipelineAgain(ctx, rec, last)
 	}
 	rows, state, err := foldJournal(ctx, w.journal, w.gen, w.schema, 0)
 	if err != nil {
@@ -98,30 +91,38 @@ func (w *worker) buildAgain(ctx context.Context, rec *record) error {
 
 // pipelineAgain takes everything up to the newest result without publishing, by recorded epochs as far as they go
 // back, because results depend on them.
-func (w *worker) pipelineAgain(ctx context.Context, last streams.Stored) error {
+func (w *worker) pipelineAgain(ctx context.Context, rec *record, last streams.Stored) error {
 	if err := w.e.results.load(ctx, w.journal, w.gen, w.schema); err != nil {
 		return err
 	}
-	rows, err := entryRows(ctx, w.journal.Stream(), last)
-	if err != nil {
-		return err
-	}
-	lates := uint64(0)
-	if l, ok := w.late.Last(); ok && l.Generation == w.gen {
-		n, err := entryRows(ctx, w.late.Stream(), l)
+	p := &published{}
+	if last.Last > 0 {
+		rows, err := entryRows(ctx, w.journal.Stream(), last)
 		if err != nil {
 			return err
 		}
-		lates = l.SeqNo + uint64(n) - 1
+		p.entries, p.last, p.inputs = last.SeqNo+uint64(rows)-1, last.Epoch, last.Inputs
 	}
-	if _, err := w.runTo(ctx, last.Epoch, last.Inputs, func(flow.Output) {}); err != nil {
+	if err := w.publishedLate(ctx, p); err != nil {
 		return err
 	}
-	w.entries, w.lates = last.SeqNo+uint64(rows)-1, lates
+	if rec.Built > 0 {
+		// The first build ended there; up to it epochs were derived, and they are derived again.
+		if err := w.takeHistory(ctx, w.sourcePositions(rec.BuiltAt), func(flow.Output) {}, nil); err != nil {
+			return err
+		}
+		w.at = rec.Built
+	}
+	if err := w.replay(ctx, p, false); err != nil {
+		return err
+	}
 	w.rowsOut = int64(w.entries)
-	w.env.clk.Place(w.node, w.at, last.Epoch, false)
+	away := w.env.away(w.e)
+	w.silent = away
+	w.env.clk.Place(w.node, w.at, last.Epoch, !away)
 	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
 	w.note()
+	w.e.restored(w)
 	return nil
 }
 
@@ -219,7 +220,7 @@ func (w *worker) buildRows(ctx context.Context) error {
 	if err := w.takeHistory(ctx, w.clockPositions(at), w.held.add, nil); err != nil {
 		return err
 	}
-	return w.placeAt(head)
+	return w.placeAt(ctx, head)
 }
 
 // breathe lets running workers go first: a build that has the processor to itself takes it, otherwise it waits.
@@ -233,12 +234,27 @@ func (w *worker) breathe(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (w *worker) placeAt(t clock.Tick) error {
+// placeAt ends a build at an epoch. A worker that takes part in the clock publishes there; another one goes on in
+// silence until it has joined.
+func (w *worker) placeAt(ctx context.Context, t clock.Tick) error {
 	w.at = t.Epoch
-	w.env.clk.Place(w.node, w.at, 0, false)
-	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
+	w.e.built(w)
+	if w.node != w.e.node || w.env.away(w.e) {
+		w.env.clk.Place(w.node, w.at, 0, false)
+		w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
+		w.note()
+		return nil
+	}
+	if err := w.e.joining(ctx, w, t.Epoch); err != nil {
+		return err
+	}
+	prev, _ := w.env.clk.Frontier(w.node)
+	d, err := w.publish(ctx, min(prev, t.Epoch-1), t.Epoch, t.TimeMs, w.held.output(w.prog))
+	if err != nil {
+		return err
+	}
 	w.note()
-	return nil
+	return w.joined(ctx, clock.Progress{To: t.Epoch, TickMs: w.lastTick, Waits: w.flow.WaitsForTime(), Delta: d})
 }
 
 func (w *worker) readsOthers() bool {
@@ -306,10 +322,10 @@ func (w *worker) commonEpoch(ctx context.Context, least uint64) (uint64, error) 
 		}
 		for {
 			f, present := w.env.clk.Frontier(e.node)
-			if !present {
-				break
+			if !present && !e.coming() {
+				break // it has left: its last state counts
 			}
-			if f >= least {
+			if present && f >= least {
 				at = min(at, f)
 				break
 			}
@@ -382,7 +398,7 @@ func (w *worker) attachAt(ctx context.Context, epoch uint64) (bool, error) {
 	w.flow.Advance(ms)
 	w.lastTick = ms
 	w.held.add(w.flow.Flush())
-	return true, w.placeAt(clock.Tick{Epoch: epoch, TimeMs: ms})
+	return true, w.placeAt(ctx, clock.Tick{Epoch: epoch, TimeMs: ms})
 }
 
 // askToJoin records that the worker takes part from an epoch on, when it has caught up: it will step exactly to it and

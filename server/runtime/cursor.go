@@ -166,8 +166,8 @@ func (c *journalCursor) refresh(ctx context.Context) error {
 	return nil
 }
 
-// next returns the next delta up to an epoch; nil when there is none.
-func (c *journalCursor) next(ctx context.Context, epoch uint64) (*clock.Delta, error) {
+// peek is the next delta that is stored, not decoded; nil when there is none.
+func (c *journalCursor) peek(ctx context.Context) (*streams.Stored, error) {
 	for {
 		if len(c.queue) == 0 {
 			if c.at >= c.last {
@@ -191,24 +191,29 @@ func (c *journalCursor) next(ctx context.Context, epoch uint64) (*clock.Delta, e
 			}
 			c.queue = got
 		}
-		s := c.queue[0]
-		if s.Kind != streams.Delta || s.Generation != c.gen {
-			if s.Generation > c.gen {
-				return nil, fmt.Errorf("input %q at epoch %d: %w", c.name, s.Epoch, errRegenerated)
-			}
-			c.pop(s)
-			continue
+		s := &c.queue[0]
+		if s.Kind == streams.Delta && s.Generation == c.gen {
+			return s, nil
 		}
-		if s.Epoch > epoch {
-			return nil, nil
+		if s.Generation > c.gen && s.Kind == streams.Marker {
+			return nil, fmt.Errorf("input %q at epoch %d: %w", c.name, s.Epoch, errRegenerated)
 		}
-		d, err := deltaOf(s, c.shape.schema())
-		if err != nil {
-			return nil, fmt.Errorf("journal of %q: %w", c.name, err)
-		}
-		c.pop(s)
-		return d, nil
+		c.pop(*s)
 	}
+}
+
+// next returns the next delta up to an epoch; nil when there is none.
+func (c *journalCursor) next(ctx context.Context, epoch uint64) (*clock.Delta, error) {
+	s, err := c.peek(ctx)
+	if err != nil || s == nil || s.Epoch > epoch {
+		return nil, err
+	}
+	d, err := deltaOf(*s, c.shape.schema())
+	if err != nil {
+		return nil, fmt.Errorf("journal of %q: %w", c.name, err)
+	}
+	c.pop(*s)
+	return d, nil
 }
 
 func (c *journalCursor) pop(s streams.Stored) {

@@ -120,6 +120,21 @@ func (e *entity) building(w *worker, rec *record) {
 	})
 }
 
+// built notes where a build has ended.
+func (e *entity) built(w *worker) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.pending == nil {
+		return
+	}
+	e.pending.Built, e.pending.BuiltAt = w.at, map[string]uint64{}
+	for i := range w.inputs {
+		if in := &w.inputs[i]; in.ent == nil {
+			e.pending.BuiltAt[streams.InputKey(in.name, in.at.Incarnation)] = in.at.Seq
+		}
+	}
+}
+
 // joining stores what the journal's next entries are made by, before the first of them.
 func (e *entity) joining(ctx context.Context, w *worker, at uint64) error {
 	e.mu.Lock()
@@ -276,6 +291,13 @@ func (e *entity) staleInputs() []string {
 		}
 	}
 	return out
+}
+
+// coming says that a worker is on its way to take part in the clock.
+func (e *entity) coming() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.status == view.Running && e.run != nil
 }
 
 func kindOf(k catalog.InputKind) string {

@@ -138,10 +138,29 @@ func (e *entity) awaitPosition(ctx context.Context, input string, seq uint64) er
 	default:
 		return view.Errorf(view.Invalid, "'%s' is no input of this table, not through others either", input)
 	}
-	if err := env.clk.AwaitEpoch(ctx, e.node, epoch); err != nil {
+	if err := e.awaitEpoch(ctx, input, epoch); err != nil {
 		return waitError(err, input, seq)
 	}
 	return nil
+}
+
+// awaitEpoch waits until the entity, and every entity between it and an input, reflects an epoch: one that has left
+// holds the wait until it is back, because its last state lacks the row.
+func (e *entity) awaitEpoch(ctx context.Context, input string, epoch uint64) error {
+	if w := e.worker(); w != nil {
+		for i := range w.inputs {
+			in := &w.inputs[i]
+			if in.ent == nil || in.name == input {
+				continue
+			}
+			if kind, _ := in.ent.reach(input); kind != "" {
+				if err := in.ent.awaitEpoch(ctx, input, epoch); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return e.env.clk.AwaitEpoch(ctx, e.node, epoch)
 }
 
 func waitError(err error, input string, seq uint64) error {

@@ -3,6 +3,7 @@ package runtime
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,6 +19,12 @@ import (
 	"github.com/streamsforge/streamsforge/engine/zset"
 	"github.com/streamsforge/streamsforge/server/runtime/clock"
 	"github.com/streamsforge/streamsforge/streams"
+)
+
+var (
+	recoveryRoundsFlag = flag.Int("recovery.rounds", 12, "stops and kills in each run of the recovery test")
+	recoverySeeds      = flag.Uint64("recovery.seeds", 2, "runs of the recovery test")
+	recoveryFirst      = flag.Uint64("recovery.first", 1, "seed of the first run")
 )
 
 // undisturbed is one entity as a run that was never stopped computes it from the recorded log: every epoch by itself.
@@ -218,6 +225,12 @@ func (w *world) compareWithUndisturbed() {
 				w.t.Fatal(err)
 			}
 			if len(late) != len(u.late) {
+				for i := range late {
+					if i == len(u.late) || string(late[i]) != u.late[i] {
+						w.t.Errorf("late row %d is %s", i, late[i])
+						break
+					}
+				}
 				w.t.Fatalf("%s has %d late rows, an undisturbed run %d", e.label(), len(late), len(u.late))
 			}
 			for i := range late {
@@ -342,11 +355,12 @@ func (w *world) damage(r *rand.Rand) {
 // missing checkpoints. Every state that any journal ever showed, the results of the pipeline byte for byte, the late
 // rows and the counters equal a run over the same recorded log that was never disturbed.
 func TestRecoveryEqualsAnUndisturbedRun(t *testing.T) {
-	rounds := 12
+	rounds := *recoveryRoundsFlag
 	if testing.Short() {
 		rounds = 4
 	}
-	for _, seed := range []uint64{1, 2} {
+	for i := range *recoverySeeds {
+		seed := *recoveryFirst + i
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { recoveryRounds(t, seed, rounds) })
 	}
 }

@@ -26,6 +26,10 @@ type record struct {
 	Generation uint64 `json:"generation"`
 	// Joined is the epoch at which the generation joined the clock.
 	Joined uint64 `json:"joined"`
+	// Built is the epoch at which the build ended and the recorded epochs began to count, and BuiltAt where the sources
+	// stood there: a pipeline that has to be computed again takes the same epochs.
+	Built   uint64            `json:"built,omitempty"`
+	BuiltAt map[string]uint64 `json:"builtAt,omitempty"`
 	// Starts are, by <input>#<incarnation>, the positions after which the build began.
 	Starts map[string]uint64 `json:"starts,omitempty"`
 	// Output is the columns of the journal's batches; the last Hidden of them are not shown.

@@ -209,15 +209,14 @@ func (t *tail) collect(ctx context.Context, limit uint64, lim clock.Limits, w *c
 	if t.to <= t.w.at {
 		return false, nil
 	}
-	to := clock.Border(lo, t.to, t.to, t.spans)
-	for to == 0 && t.to < limit {
-		if _, err := t.next(ctx, limit); err != nil {
-			return false, err
+	to, err := t.border(ctx, lo)
+	for err == nil && to == 0 && t.to < limit {
+		if _, err = t.next(ctx, limit); err == nil {
+			to, err = t.border(ctx, lo)
 		}
-		to = clock.Border(lo, t.to, t.to, t.spans)
 	}
-	if to == 0 {
-		return false, nil
+	if err != nil || to == 0 {
+		return false, err
 	}
 	n := 0
 	for n < len(t.ready) && t.ready[n].Epoch <= to {
@@ -237,6 +236,25 @@ func (t *tail) collect(ctx context.Context, limit uint64, lim clock.Limits, w *c
 	}
 	t.spans = keep
 	return true, nil
+}
+
+// border picks where a step ends that must take epoch lo, inside of what has been read. A delta that was not reached yet
+// may begin before it, and no step may end inside of one.
+func (t *tail) border(ctx context.Context, lo uint64) (uint64, error) {
+	spans := t.spans
+	for _, c := range t.others {
+		if c == nil {
+			continue
+		}
+		s, err := c.peek(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if s != nil {
+			spans = append(spans[:len(spans):len(spans)], clock.Span{Prev: prevOf(s.Entry), Epoch: s.Epoch})
+		}
+	}
+	return clock.Border(lo, t.to, t.to, spans), nil
 }
 
 func (t *tail) timeOf(to uint64, w *clock.Work) int64 {

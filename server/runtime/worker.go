@@ -158,6 +158,7 @@ func (w *worker) run(ctx context.Context) error {
 			w.log.Info("an input has a new version; building again", "reason", err)
 			w.again = true
 			w.finishSaving()
+			w.env.clk.Detach(w.node)
 			continue
 		}
 		if !errors.Is(err, streams.ErrFenced) {
@@ -169,6 +170,7 @@ func (w *worker) run(ctx context.Context) error {
 			return err
 		}
 		w.finishSaving()
+		w.env.clk.Detach(w.node)
 	}
 }
 
