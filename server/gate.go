@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/streamsforge/streamsforge/httpapi"
 	"github.com/streamsforge/streamsforge/server/view"
@@ -19,14 +20,23 @@ type gate struct {
 	surface atomic.Pointer[http.Handler]
 	checks  func() []view.Check
 
+	// base is the context of every request; cut ends those that outstay a drain.
+	base context.Context //nolint:containedctx // net/http asks for it by a function
+	cut  context.CancelFunc
+
 	mu       sync.Mutex
 	inFlight int
 	idle     chan struct{} // closed when draining and nothing is in flight
 	draining bool
 }
 
+// drainGrace is how long requests in flight may go on before they are cut off: a read that
+// waits for a position would hold a stop up for most of a minute.
+const drainGrace = 5 * time.Second
+
 func newGate(checks func() []view.Check) *gate {
 	g := &gate{checks: checks, idle: make(chan struct{})}
+	g.base, g.cut = context.WithCancel(context.Background())
 	g.setPhase(httpapi.Starting)
 	return g
 }
@@ -47,8 +57,9 @@ func (g *gate) attach(h http.Handler) { g.surface.Store(&h) }
 // open lets requests in.
 func (g *gate) open() { g.setPhase(httpapi.Ready) }
 
-// drain refuses new requests and waits for those in flight.
-func (g *gate) drain(ctx context.Context) error {
+// drain refuses new requests, waits for those in flight, and cuts off what is still there
+// after the grace time.
+func (g *gate) drain(ctx context.Context, grace time.Duration) error {
 	g.setPhase(httpapi.Draining)
 	g.mu.Lock()
 	g.draining = true
@@ -56,6 +67,8 @@ func (g *gate) drain(ctx context.Context) error {
 		g.closeIdle()
 	}
 	g.mu.Unlock()
+	late := time.AfterFunc(grace, g.cut)
+	defer late.Stop()
 	select {
 	case <-g.idle:
 		return nil

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -58,7 +59,7 @@ func TestGate(t *testing.T) {
 	<-inside
 	short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if err := g.drain(short); err == nil {
+	if err := g.drain(short, time.Hour); err == nil {
 		t.Error("drain does not wait for a request in flight")
 	}
 	if w := ask(g, "/api/tables"); w.Code != http.StatusServiceUnavailable || w.Body.String() != `{"error":"the server is shutting down"}`+"\n" {
@@ -68,7 +69,30 @@ func TestGate(t *testing.T) {
 		t.Error("probes are not answered while draining")
 	}
 	close(leave)
-	if err := g.drain(t.Context()); err != nil || <-slow != http.StatusTeapot {
+	if err := g.drain(t.Context(), time.Hour); err != nil || <-slow != http.StatusTeapot {
 		t.Errorf("the request in flight was cut off: %v", err)
+	}
+}
+
+func TestDrainCutsOffWhatOutstaysIt(t *testing.T) {
+	g := newGate(func() []view.Check { return nil })
+	inside := make(chan struct{})
+	g.attach(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(inside)
+		<-r.Context().Done()
+	}))
+	g.open()
+	srv := httptest.NewUnstartedServer(g)
+	srv.Config.BaseContext = func(net.Listener) context.Context { return g.base }
+	srv.Start()
+	defer srv.Close()
+	go func() {
+		if r, err := srv.Client().Get(srv.URL); err == nil {
+			r.Body.Close()
+		}
+	}()
+	<-inside
+	if err := g.drain(t.Context(), time.Millisecond); err != nil {
+		t.Errorf("a request that waits for ever holds the drain up: %v", err)
 	}
 }

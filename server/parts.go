@@ -44,6 +44,7 @@ func (s *Server) openPort(ctx context.Context) error {
 	s.report.REST = scheme + "://" + reachable(l.Addr().String())
 	s.report.Version = s.settings.Version
 	srv := httpServer(s.gate, s.logger)
+	srv.BaseContext = func(net.Listener) context.Context { return s.gate.base }
 	served := s.background("REST", func(context.Context) error { return srv.Serve(l) })
 	s.stopsWith(func(ctx context.Context) error {
 		err := closeHTTP(ctx, srv)
@@ -269,7 +270,7 @@ func (s *Server) openGate(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) closeGate(ctx context.Context) error { return s.gate.drain(ctx) }
+func (s *Server) closeGate(ctx context.Context) error { return s.gate.drain(ctx, drainGrace) }
 
 func (s *Server) console() (fs.FS, error) {
 	if s.settings.Web.Dist == "" {

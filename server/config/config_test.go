@@ -342,7 +342,7 @@ func wantError(t *testing.T, err error, lines ...string) {
 
 func TestIgnoredKeysWarnOnce(t *testing.T) {
 	l := load(t, config.Input{Args: []string{"--Streams:Transport", "push", "--Streams:PullPeriodMs", "5", "--Streams:PushCapacity", "77"}})
-	if len(l.Warnings) != 2 || !strings.Contains(l.Warnings[1]+l.Warnings[0], "Streams:Transport (flag --Streams:Transport) is accepted and ignored: ") {
+	if len(l.Warnings) != 3 || !strings.Contains(strings.Join(l.Warnings, "\n"), "Streams:Transport (flag --Streams:Transport) is accepted and ignored: ") {
 		t.Errorf("warnings %q", l.Warnings)
 	}
 	if l.Settings.Streams.Capacity != 77 {

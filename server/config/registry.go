@@ -71,7 +71,7 @@ var registry = []*Key{
 		ref: func(s *Settings, _ []string) any { return &s.Nats.Listen },
 	},
 	{
-		Name: "Nats:MaxPayload", Type: Bytes, Default: "8388608", Min: 65536, Max: 67108864,
+		Name: "Nats:MaxPayload", Type: Bytes, Default: "8388608", Min: 65536, Max: 16777216,
 		Doc: "Largest NATS message, and so the largest row.",
 		ref: func(s *Settings, _ []string) any { return &s.Nats.MaxPayload },
 	},
@@ -112,17 +112,17 @@ var registry = []*Key{
 		ref: func(s *Settings, _ []string) any { return &s.Streams.SyncInterval },
 	},
 	{
-		Name: "Streams:BatchMaxMessages", Type: Int, Default: "256", Min: 1, Max: 1000000,
+		Name: "Streams:BatchMaxMessages", Type: Int, Default: "256", Min: 1, Max: 1000000, Ignored: "readers take what the log has and are bounded by bytes",
 		Doc: "Most messages that a reader takes from a stream at once.",
 		ref: func(s *Settings, _ []string) any { return &s.Streams.BatchMaxMessages },
 	},
 	{
-		Name: "Streams:BatchMaxMs", Type: Millis, Default: "1",
+		Name: "Streams:BatchMaxMs", Type: Millis, Default: "1", Ignored: "readers take what the log has and never wait for a fuller batch",
 		Doc: "Longest wait of a reader for a fuller batch.",
 		ref: func(s *Settings, _ []string) any { return &s.Streams.BatchMax },
 	},
 	{
-		Name: "Streams:Capacity", Type: Int, Default: "10000", Min: 1, Aliases: []string{"Streams:PushCapacity"},
+		Name: "Streams:Capacity", Type: Int, Default: "10000", Min: 1, Aliases: []string{"Streams:PushCapacity"}, Pending: "queues that are bounded by rows",
 		Doc: "Bound of in-process queues, in rows.",
 		ref: func(s *Settings, _ []string) any { return &s.Streams.Capacity },
 	},
@@ -351,7 +351,7 @@ var registry = []*Key{
 	},
 
 	{
-		Name: "Tables:FlushMs", Type: Millis, Default: "0",
+		Name: "Tables:FlushMs", Type: Millis, Default: "0", Pending: "parallel tables",
 		Doc: "Longest time that a parallel table may collect epochs before it commits; 0 is off.",
 		ref: func(s *Settings, _ []string) any { return &s.Tables.Flush },
 	},

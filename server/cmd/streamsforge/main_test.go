@@ -120,19 +120,75 @@ func TestSignals(t *testing.T) {
 		t.Run(signal.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			p := servertest.Start(t, dir)
+			viewer := p.Login(t, "viewer", "viewer123!")
+			rows := func(c *servertest.Client) func() string {
+				return func() string {
+					if len(c.Rows(t, "positions").Rows) == 0 {
+						return "positions is empty"
+					}
+					return ""
+				}
+			}
+			servertest.Await(t, servertest.ReadyTimeout, "the demo world moves", rows(viewer))
 			if err := syscall.Kill(p.PID(), signal); err != nil {
 				t.Fatal(err)
 			}
 			if code := p.Wait(t); code != 0 {
 				t.Fatalf("exit code %d:\n%s", code, p.Output())
 			}
-			// What an ordered stop leaves is whole: the next start finds its world and its key.
+			// What an ordered stop leaves is whole: the login's token is still good, and the
+			// table has its rows again without a new one.
 			again := servertest.Start(t, dir)
-			if n := len(again.Login(t, "viewer", "viewer123!").Rows(t, "positions").Rows); n == 0 {
-				t.Error("the table is empty after a restart")
-			}
+			viewer.Base = again.HTTP
+			servertest.Await(t, servertest.ReadyTimeout, "the table is back", rows(viewer))
 		})
 	}
+}
+
+// TestSecondSignal holds the drain up with a request in flight, and ends the process by a
+// second signal.
+func TestSecondSignal(t *testing.T) {
+	p := servertest.Start(t, t.TempDir(), "--Seed:Demo=false")
+	c := p.Login(t, "admin", "admin123!")
+	source := map[string]any{"name": "s", "kind": "ingest", "fields": []map[string]string{{"name": "a", "type": "Long"}}, "ingest": map[string]any{}}
+	c.Must(t, 201, "POST", "/api/sources", source, nil)
+	var table struct {
+		ID string `json:"id"`
+	}
+	c.Must(t, 201, "POST", "/api/tables", map[string]string{"name": "t", "sql": "SELECT a, COUNT(*) AS n FROM s GROUP BY a"}, &table)
+	c.Must(t, 200, "POST", "/api/tables/"+table.ID+"/start", nil, nil)
+	// A read that waits for a position which does not come.
+	waiting := make(chan struct{})
+	go func() {
+		defer close(waiting)
+		_, _, _ = c.Try("GET", "/api/tables/t/rows?minPosition=s:1000&timeoutMs=50000", nil, nil)
+	}()
+	servertest.Await(t, servertest.ReadyTimeout, "the read is in flight", func() string {
+		_, text := c.Do(t, "GET", "/metrics", nil, nil)
+		if !strings.Contains(text, "streamsforge_http_requests_in_flight 2") {
+			return "it is not counted yet"
+		}
+		return ""
+	})
+	if err := syscall.Kill(p.PID(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	servertest.Await(t, servertest.ReadyTimeout, "draining", func() string {
+		if code, text, err := c.Try("GET", "/readyz", nil, nil); err != nil || code != 503 || !strings.Contains(text, "draining") {
+			return text
+		}
+		return ""
+	})
+	if code, _, err := c.Try("GET", "/api/tables", nil, nil); err != nil || code != 503 {
+		t.Errorf("a new request while draining: %d, %v", code, err)
+	}
+	if err := syscall.Kill(p.PID(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.Wait(t); code != -1 {
+		t.Errorf("exit code %d, want a death by signal", code)
+	}
+	<-waiting
 }
 
 func TestStartOutput(t *testing.T) {

@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, ChevronsUpDown, KeyRound } from "lucide-react";
 import { type CSSProperties, memo, type RefObject, useRef } from "react";
 import { cn } from "@/lib/cn";
-import { cell, exact, shownKind } from "@/lib/format";
+import { cell, exact, fractionDigits, shownKind } from "@/lib/format";
 import { type Change, ChangeTracker, type Column, type Direction, type KeyedRow, nextSort, type Sort } from "@/lib/rows";
 import { Table, TableBody, TableCell, TableHead, TableHeader, TableRow } from "./ui/table";
 
@@ -26,6 +26,8 @@ export function LiveTable({ columns, all, shown, revision, scope, keyFields, sor
   const changes = useChanges(all, revision, scope);
   const keys = new Set(keyFields ?? []);
   const weighted = all.some((r) => r.weight !== 1);
+  // Decimals of one column stand under each other only when all have the same number of digits.
+  const digits = columns.map((c) => (c.kind === "Double" ? fractionDigits(all.map((r) => r.row[c.name])) : 0));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <section className="max-h-[min(70vh,46rem)] overflow-auto" aria-label={label} tabIndex={0}>
@@ -42,6 +44,7 @@ export function LiveTable({ columns, all, shown, revision, scope, keyFields, sor
           {shown.map((r) => (
             <LiveRow
               key={r.key}
+              digits={digits}
               row={r}
               columns={columns}
               keys={keyFields ?? null}
@@ -122,7 +125,12 @@ function HeadCell({
   );
 }
 
-const flashes: Record<Direction, string> = { up: "var(--flash-up)", down: "var(--flash-down)", text: "var(--flash-text)" };
+const flashes: Record<Direction | "new", string> = {
+  up: "var(--flash-up)",
+  down: "var(--flash-down)",
+  text: "var(--flash-text)",
+  new: "var(--flash-new)",
+};
 
 interface LiveRowProps {
   row: KeyedRow;
@@ -130,15 +138,16 @@ interface LiveRowProps {
   keys: string[] | null;
   change: Change | undefined;
   weighted: boolean;
+  digits: number[];
 }
 
 const LiveRow = memo(
-  function LiveRow({ row, columns, keys, change, weighted }: LiveRowProps) {
+  function LiveRow({ row, columns, keys, change, weighted, digits }: LiveRowProps) {
     return (
       <TableRow data-key={row.key} data-changed={change?.version}>
-        {columns.map((c) => {
+        {columns.map((c, i) => {
           const value = row.row[c.name];
-          const direction = change?.fresh ? "text" : change?.cells.get(c.name);
+          const direction = change?.fresh ? "new" : change?.cells.get(c.name);
           return (
             <TableCell key={c.name} className={cn("p-0", numeric(c) && "text-right")}>
               <div
@@ -154,7 +163,7 @@ const LiveRow = memo(
                 style={direction ? ({ "--flash": flashes[direction] } as CSSProperties) : undefined}
                 title={exact(value)}
               >
-                {cell(value, shownKind(c.name, c.kind))}
+                {cell(value, shownKind(c.name, c.kind), digits[i])}
               </div>
             </TableCell>
           );
@@ -166,6 +175,7 @@ const LiveRow = memo(
   (a, b) =>
     a.columns === b.columns &&
     a.weighted === b.weighted &&
+    a.digits.join() === b.digits.join() &&
     a.change?.version === b.change?.version &&
     a.row.weight === b.row.weight &&
     JSON.stringify(a.row.row) === JSON.stringify(b.row.row),

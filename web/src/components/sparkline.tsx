@@ -20,6 +20,7 @@ export function Sparkline({ values, className, color = "var(--primary)", label }
   const points = values.map((v, i) => [width - (values.length - 1 - i) * step, height - 1.5 - (v / max) * (height - 4)] as const);
   const line = points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(2)} ${y.toFixed(2)}`).join("");
   const first = points[0];
+  const still = values.every((v) => v === 0);
   return (
     <svg
       viewBox={`0 0 ${width} ${height}`}
@@ -42,7 +43,7 @@ export function Sparkline({ values, className, color = "var(--primary)", label }
         strokeDasharray="2 3"
         vectorEffect="non-scaling-stroke"
       />
-      {first && points.length > 1 && (
+      {first && points.length > 1 && !still && (
         <>
           <path d={`${line}L${width} ${height - 1.5}L${first[0].toFixed(2)} ${height - 1.5}Z`} fill={`url(#${id})`} />
           <path d={line} fill="none" stroke={color} strokeWidth="1.5" strokeLinejoin="round" vectorEffect="non-scaling-stroke" />

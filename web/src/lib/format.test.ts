@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago, bytes, cell, count, duration, rate, shownKind } from "./format";
+import { ago, bytes, cell, count, duration, fractionDigits, rate, shownKind } from "./format";
 import { parseJson } from "./json";
 
 describe("numbers", () => {
@@ -43,6 +43,13 @@ describe("cells", () => {
       '{"a":[1]}',
     ]);
     expect([cell(1234.56789, "Double"), cell(1234, "Long"), cell("x", "String")]).toEqual(["1,234.5679", "1,234", "x"]);
+  });
+
+  it("show the decimals of one column alike", () => {
+    expect([fractionDigits([1, 2]), fractionDigits([1.5, null, 2.25]), fractionDigits([1 / 3, 1.5]), fractionDigits([])]).toEqual(
+      [0, 2, 4, 0],
+    );
+    expect([cell(1.5, "Double", 2), cell(1.005, "Double", 3), cell(7, "Double", 0)]).toEqual(["1.50", "1.005", "7"]);
   });
 
   it("show window bounds as times", () => {

@@ -1,7 +1,11 @@
 import type { Kind, Value } from "./types";
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const decimal = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
+const mostDigits = 4;
+const decimals = Array.from(
+  { length: mostDigits + 1 },
+  (_, least) => new Intl.NumberFormat("en", { minimumFractionDigits: least, maximumFractionDigits: mostDigits }),
+);
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 const oneDigit = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
@@ -64,7 +68,7 @@ export function time(ms: number): string {
 }
 
 /** A cell as text. The full value is for the tooltip; this one is for reading. */
-export function cell(value: Value | undefined, kind: Kind): string {
+export function cell(value: Value | undefined, kind: Kind, digits = 0): string {
   if (value === null || value === undefined) {
     return "NULL";
   }
@@ -73,7 +77,7 @@ export function cell(value: Value | undefined, kind: Kind): string {
       if (kind === "Timestamp") {
         return time(value);
       }
-      return kind === "Double" ? decimal.format(value) : whole.format(value);
+      return kind === "Double" ? (decimals[digits] ?? whole).format(value) : whole.format(value);
     case "boolean":
       return String(value);
     case "string":
@@ -81,6 +85,18 @@ export function cell(value: Value | undefined, kind: Kind): string {
     default:
       return JSON.stringify(value);
   }
+}
+
+/** How many decimals a column of numbers needs, at most four. */
+export function fractionDigits(values: (Value | undefined)[]): number {
+  let most = 0;
+  for (const v of values) {
+    if (typeof v === "number" && most < mostDigits) {
+      const text = v.toFixed(mostDigits).replace(/0+$/, "");
+      most = Math.max(most, text.length - text.indexOf(".") - 1);
+    }
+  }
+  return most;
 }
 
 /** The value without rounding, for tooltips and copying. */

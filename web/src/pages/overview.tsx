@@ -102,7 +102,7 @@ export function OverviewPage() {
           )}
         </CardContent>
       </Card>
-      <FirstSteps tables={tables.data ?? []} />
+      <FirstSteps table={busiest(tables.data ?? [], tableRates)} />
     </>
   );
 }
@@ -244,14 +244,19 @@ function Warnings() {
 
 const closedKey = "sf.firstSteps.closed";
 
-function FirstSteps({ tables }: { tables: Table[] }) {
+/** The table that shows best what a table is. */
+function busiest(tables: Table[], rates: Map<string, TableRate>): Table | undefined {
+  const changes = (t: Table) => rates.get(t.id)?.metrics?.deltasOut ?? 0;
+  return tables.toSorted((a, b) => changes(b) - changes(a))[0];
+}
+
+function FirstSteps({ table }: { table: Table | undefined }) {
   const [closed, setClosed] = useState(true);
   useEffect(() => {
     setClosed(localStorage.getItem(closedKey) === "1");
   }, []);
   const instance = useInstance();
   const rest = instance.data?.endpoints.rest || window.location.origin;
-  const table = tables.find((t) => t.status === "Running") ?? tables[0];
   if (closed || !table) {
     return null;
   }

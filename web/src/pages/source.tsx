@@ -16,7 +16,7 @@ import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/card";
 import { Skeleton, SkeletonList } from "@/components/ui/skeleton";
 import { Tabs, TabsContent, TabsList, TabsTrigger } from "@/components/ui/tabs";
-import { bytes, count, rate } from "@/lib/format";
+import { ago, bytes, count, rate } from "@/lib/format";
 import { sourceMetrics, useQuarantine, useReplayQuarantine, useSource, useSourceEvents, useSourceReplay } from "@/lib/queries";
 import { noteRate } from "@/lib/rates";
 import { type Column, keyed } from "@/lib/rows";
@@ -67,6 +67,7 @@ export function SourcePage() {
           label="Rows in"
           value={m ? rate(m.rowsPerSec) : "–"}
           unit="/s"
+          hint={m ? `last one ${ago(m.lastEventTsMs)}` : "\u00a0"}
           chart={<Sparkline values={rates} color="var(--source)" label="Rows in, the last minute" />}
         />
         <Stat label="Rows read" value={m ? count(m.rowsTotal) : "–"} hint={m ? `${bytes(m.bytesTotal)} read` : "\u00a0"} />

@@ -8,6 +8,7 @@ import { StatusBadge } from "@/components/status";
 import { Card } from "@/components/ui/card";
 import { SkeletonList } from "@/components/ui/skeleton";
 import { Table, TableBody, TableCell, TableHead, TableHeader, TableRow } from "@/components/ui/table";
+import { cn } from "@/lib/cn";
 import { ago, bytes, count, rate } from "@/lib/format";
 import { useTables } from "@/lib/queries";
 import { useTableRates } from "@/lib/use-live-rates";
@@ -72,7 +73,14 @@ export function TablesPage() {
                       <Link to="/tables/$key" params={{ key: t.id }} className="font-medium after:absolute after:inset-0">
                         {t.name}
                       </Link>
-                      <div className="max-w-96 truncate text-xs text-muted-foreground">{t.description || t.sql}</div>
+                      <div
+                        className={cn(
+                          "max-w-96 truncate text-xs text-muted-foreground",
+                          !t.description && "font-mono text-[0.7rem]",
+                        )}
+                      >
+                        {t.description || t.sql}
+                      </div>
                     </TableCell>
                     <TableCell className="relative z-[1]">
                       <StatusBadge status={t.status} error={t.error} degraded={t.degraded} staleInputs={t.staleInputs} />

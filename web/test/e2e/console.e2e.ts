@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -118,6 +119,10 @@ async function shot(name: string) {
     mkdirSync(screenshots, { recursive: true });
     await page.screenshot({ path: join(screenshots, `${name}.png`) });
   }
+}
+
+interface AxeResults {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[];
 }
 
 async function enter(path = "/", as = "Administrator") {
@@ -282,6 +287,43 @@ describe("the shell", () => {
     await page.keyboard.press("o");
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await shot("overview-light");
+  });
+
+  it("has no serious accessibility fault on any page, in either theme", async () => {
+    // Colours on their way from one theme to the other are nobody's contrast.
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+    await page.goto(`${base}/login`);
+    await page.getByRole("heading", { name: "Log in" }).waitFor();
+    const faults = async () => {
+      await page.evaluate(source);
+      return await page.evaluate(async () => {
+        const found = await (window as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run();
+        return found.violations
+          .filter((v) => v.impact === "serious" || v.impact === "critical")
+          .map((v) => `${location.pathname} ${v.id}: ${v.nodes.map((n) => n.html).join(" | ")}`);
+      });
+    };
+    const problems = await faults();
+    await page.getByRole("button", { name: /Administrator/ }).click();
+    for (const { path, shows } of [
+      { path: "/", shows: "All checks pass" },
+      { path: "/sources", shows: "Synthetic trade prints" },
+      { path: "/sources/trades", shows: "newest first" },
+      { path: "/sources/trades?tab=quarantine", shows: "Nothing in quarantine" },
+      { path: "/tables", shows: "order_states" },
+      { path: "/tables/positions", shows: "AAPL" },
+      { path: "/tables/positions?tab=metrics", shows: "stateBytes" },
+      { path: "/pipelines", shows: "fill-rate-5s" },
+    ]) {
+      await page.getByRole("main").waitFor();
+      await page.goto(base + path);
+      await page.getByText(shows).first().waitFor();
+      problems.push(...(await faults()));
+      await page.keyboard.press("d");
+      problems.push(...(await faults()));
+    }
+    expect(problems).toEqual([]);
   });
 
   it("says when the server cannot be reached, and recovers", async () => {
