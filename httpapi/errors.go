@@ -84,7 +84,7 @@ func (a *API) answerOf(err error, c echo.Context) (int, *ErrorBody) {
 		return http.StatusNotFound, nil
 	case errors.As(err, &refusal) && refusal.Code != view.Internal:
 		if refusal.Err != nil {
-			a.opt.Logger.Info("a request was refused", "path", c.Path(), "status", statusOf[refusal.Code], "error", err)
+			a.opt.Logger.Debug("a request was refused", "path", c.Path(), "status", statusOf[refusal.Code], "error", err)
 		}
 		return statusOf[refusal.Code], &ErrorBody{Error: refusal.Text}
 	case errors.As(err, &router):

@@ -17,7 +17,7 @@ func (s *Store) ValidatePipeline(env, sql string) (view.PipelineValidation, erro
 	if err != nil {
 		return view.PipelineValidation{}, err
 	}
-	_, f := s.compile(sn, sql, engine.PipelineMode, 0)
+	f := s.validate(sn, sql, engine.PipelineMode, InputPipeline)
 	v := view.PipelineValidation{
 		OK: f.Compiled, Diagnostics: f.Diagnostics, PlanSummary: f.summary(), SourceNames: []string{},
 		OutputSchema: columnsOf(Schema(f.Output)), ChangelogMode: f.changelog(),
@@ -34,7 +34,7 @@ func (s *Store) ValidateTable(env, sql string) (view.TableValidation, error) {
 	if err != nil {
 		return view.TableValidation{}, err
 	}
-	_, f := s.compile(sn, sql, engine.TableMode, 0)
+	f := s.validate(sn, sql, engine.TableMode, InputTable)
 	var r TableRecord
 	r.compiled(f.Facts)
 	return view.TableValidation{
@@ -42,6 +42,15 @@ func (s *Store) ValidateTable(env, sql string) (view.TableValidation, error) {
 		StreamInputs: r.StreamInputs, TableInputs: r.TableInputs, PipelineInputs: r.PipelineInputs,
 		OutputSchema: columnsOf(Schema(f.Output)), KeyFields: r.KeyFields, ChangelogMode: f.changelog(),
 	}, nil
+}
+
+// validate compiles a query that stands alone: it has no sinks yet, so an INSERT has no target.
+func (s *Store) validate(sn *Snapshot, sql string, mode engine.Mode, what InputKind) tableFacts {
+	if d := insertProblem(sql, nil, what); d != nil {
+		return tableFacts{Facts: Facts{Diagnostics: Diagnostics([]engine.Diagnostic{*d})}}
+	}
+	_, f := s.compile(sn, sql, mode, 0)
+	return f
 }
 
 func (f Facts) summary() *string {

@@ -44,6 +44,7 @@ func (p *Pipeline) problems() []string {
 	}
 	out.add(pinProblems(p.DependsOn)...)
 	out.add(sinkProblems(p.Sinks)...)
+	out.add(insertText(p.SQL, p.Sinks, InputPipeline))
 	if p.AllowedLatenessMs < 0 {
 		out.addf("allowedLatenessMs is %d: it must not be negative", p.AllowedLatenessMs)
 	}

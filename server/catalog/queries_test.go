@@ -563,3 +563,21 @@ func TestAFailedWriteChangesNothing(t *testing.T) {
 		t.Error("the snapshot shows what is not stored")
 	}
 }
+
+func TestInsertNeedsASinkOfTheDefinition(t *testing.T) {
+	s := open(t)
+	s.source(trades)
+	_, err := s.CreatePipeline(t.Context(), env, "ann", catalog.Pipeline{Name: "p", SQL: "INSERT INTO out SELECT symbol FROM trades"})
+	refused(t, err, view.Invalid, "no sink named 'out' on this pipeline, add it in Sinks first")
+	_, err = s.CreateTable(t.Context(), env, "ann", table(t, `{"name":"t","sql":"INSERT out SELECT symbol FROM trades"}`))
+	refused(t, err, view.Invalid, "expected INTO after INSERT")
+	for sql, want := range map[string]string{
+		"INSERT INTO out SELECT symbol FROM trades": "no sink named 'out' on this table",
+		"  insert into SELECT symbol FROM trades":   "expected the name of a sink",
+	} {
+		v, err := s.ValidateTable(env, sql)
+		if err != nil || v.OK || len(v.Diagnostics) != 1 || !strings.Contains(v.Diagnostics[0].Message, want) || v.Diagnostics[0].Line != 1 {
+			t.Errorf("%s: %+v %v", sql, v, err)
+		}
+	}
+}

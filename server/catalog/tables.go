@@ -51,6 +51,7 @@ func (t *Table) problems() []string {
 	member("persistence", t.Persistence, Batched, FireAndForget, MemoryOnly, Journaled)
 	out.add(pinProblems(t.DependsOn)...)
 	out.add(sinkProblems(t.Sinks)...)
+	out.add(insertText(t.SQL, t.Sinks, InputTable))
 	if r := t.Replay; r != nil && (r.RetainMs < 0 || r.MaxBytes < 0) {
 		out.add("replay.retainMs and replay.maxBytes must not be negative")
 	}
