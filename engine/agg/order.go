@@ -3,7 +3,6 @@ package agg
 import (
 	"math"
 
-	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
 
@@ -47,9 +46,6 @@ func (p *textPool) use(text []byte) uint64 {
 	return uint64(id)
 }
 
-// again counts another use of a number.
-func (p *textPool) again(id uint64) { *p.uses.At(uint32(id))++ }
-
 // drop ends a use.
 func (p *textPool) drop(id uint64) {
 	n := p.uses.At(uint32(id))
@@ -72,16 +68,4 @@ func (p *textPool) restore(r *reader) error {
 		return err
 	}
 	return restoreInts(r, &p.uses)
-}
-
-// wordOf returns the order word of a row that is not NULL. A text counts one use.
-func wordOf(col *zset.Column, row int, pool *textPool) uint64 {
-	switch {
-	case pool != nil:
-		return pool.use(col.Text(row))
-	case col.Kind == types.Double:
-		return orderDouble(col.F64[row])
-	default:
-		return orderLong(col.I64[row])
-	}
 }

@@ -249,3 +249,22 @@ func drawCount() []agg.Call {
 	}
 	return []agg.Call{c}
 }
+
+// allAggregates applies every aggregate to one expression, COUNT with and without DISTINCT.
+func allAggregates(e expr.Expr) []agg.Call {
+	var out []agg.Call
+	add := func(a *agg.Aggregate, distinct bool) {
+		c, err := a.Bind([]expr.Expr{e}, false, distinct)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, c)
+	}
+	for _, a := range agg.Aggregates() {
+		add(a, false)
+		if a.Name == "COUNT" {
+			add(a, true)
+		}
+	}
+	return out
+}
