@@ -45,6 +45,11 @@ func (b *buffer) run(ctx context.Context) error {
 			unfinished = b.finish(ctx)
 		}
 		due = false
+		if errors.Is(err, streams.ErrNotFound) {
+			// One of the streams has gone; the unit makes it again and reads the log anew.
+			b.giveUp(err)
+			return err
+		}
 		b.note(errors.Join(err, unfinished))
 		if tick == nil && (err != nil || b.hasBookkeeping()) {
 			tick = time.After(b.in.o.Drain)
@@ -70,10 +75,16 @@ func (b *buffer) close(ctx context.Context, m *moving) error {
 			}
 		}
 	}
-	b.mu.Lock()
-	b.broken = errors.New("the source is being stopped")
-	b.mu.Unlock()
+	b.giveUp(errors.New("the source is being stopped"))
 	return ctx.Err()
+}
+
+// giveUp ends the buffer: it admits nothing any more.
+func (b *buffer) giveUp(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.broken = err
+	b.left()
 }
 
 func (b *buffer) isBroken() bool {

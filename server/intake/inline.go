@@ -45,6 +45,9 @@ func (b *buffer) inline(ctx context.Context, a admission, rows []ingest.Row, bas
 	push := nuid.Next()
 	guarded := len(rows) > 0 && (a.key != "" || b.dedup.window != nil)
 	if err := b.announce(ctx, intent{push, a.key, len(groups), b.after, base}, guarded); err != nil {
+		if errors.Is(err, streams.ErrNotFound) {
+			b.fail(err) // the stream has gone; the unit makes it again
+		}
 		return view.IngestResult{}, place{}, unavailable(err)
 	}
 	totals := b.totals

@@ -9,7 +9,6 @@ import (
 	"github.com/streamsforge/streamsforge/connectors"
 	"github.com/streamsforge/streamsforge/connectors/generator"
 	"github.com/streamsforge/streamsforge/server/view"
-	"github.com/streamsforge/streamsforge/streams"
 )
 
 // Scenarios runs the scenario generators.
@@ -54,7 +53,7 @@ func (s *Scenarios) Run(ctx context.Context, env, source string, q view.Scenario
 	rows, err := u.runner.Run(request(q), func(rows []generator.Row) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runTimeout)
 		defer cancel()
-		return appendRows(ctx, src, rows)
+		return appendRows(ctx, &sourceLog{u, src}, rows)
 	})
 	var invalid *connectors.InvalidError
 	if errors.As(err, &invalid) {
@@ -88,19 +87,21 @@ func request(q view.ScenarioRequest) generator.Request {
 }
 
 // appendRows stores the rows of a run in order, several in one NDJSON message.
-func appendRows(ctx context.Context, st *streams.Stream, rows []generator.Row) error {
-	var ms []outgoing
+func appendRows(ctx context.Context, log connectors.Log, rows []generator.Row) error {
+	var ms []connectors.Message
 	var b []byte
+	n := 0
 	flush := func() {
 		if len(b) > 0 {
-			ms = append(ms, outgoing{data: b, contentType: connectors.ContentNDJSON})
-			b = nil
+			ms = append(ms, connectors.Message{Data: b, Rows: n, ContentType: connectors.ContentNDJSON})
+			b, n = nil, 0
 		}
 	}
 	for i := range rows {
 		if len(b) > 0 {
 			b = append(b, '\n')
 		}
+		n++
 		if b = rows[i].AppendJSON(b); len(b) >= scenarioBytes {
 			flush()
 		}
@@ -109,7 +110,7 @@ func appendRows(ctx context.Context, st *streams.Stream, rows []generator.Row) e
 	if len(ms) == 0 {
 		return nil
 	}
-	if _, err := publishAll(ctx, st, ms); err != nil {
+	if _, err := log.Append(ctx, ms); err != nil {
 		return fmt.Errorf("append %d rows: %w", len(rows), err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/streamsforge/streamsforge/connectors/generator"
 	"github.com/streamsforge/streamsforge/kv"
 	"github.com/streamsforge/streamsforge/server/catalog"
+	"github.com/streamsforge/streamsforge/server/view"
 	"github.com/streamsforge/streamsforge/streams"
 )
 
@@ -133,22 +134,14 @@ func (u *unit) loop(ctx context.Context, log *slog.Logger) {
 }
 
 func (u *unit) run(ctx context.Context, log *slog.Logger) error {
-	sn, err := u.in.o.Catalog.Snapshot(u.at.env)
-	if err != nil {
-		return err
-	}
-	r, ok := sn.Source(u.at.source)
-	if !ok {
+	src, err := u.stream(ctx)
+	if errors.Is(err, view.ErrUnknown) {
 		<-ctx.Done() // Deleted: Run will stop this unit.
 		return ctx.Err()
 	}
-	src, err := u.in.o.Streams.EnsureSource(ctx, u.at.env, u.at.source, u.in.o.SourceLimits(r))
 	if err != nil {
 		return err
 	}
-	u.mu.Lock()
-	u.src = src
-	u.mu.Unlock()
 	switch {
 	case u.runner != nil:
 		u.started()
@@ -171,7 +164,7 @@ func (u *unit) runDriver(ctx context.Context, src *streams.Stream, log *slog.Log
 		return err
 	}
 	o := connectors.DriverOptions{
-		Log: &sourceLog{src}, Cursors: &cursorStore{cursors, streams.Key(u.at.source), u.created},
+		Log: &sourceLog{u, src}, Cursors: &cursorStore{cursors, streams.Key(u.at.source), u.created},
 		Env: connectors.Env{
 			Clock: u.in.o.Clock, Rand: u.in.o.Rand(), Logger: log, MaxMessageBytes: u.in.o.Streams.MaxPayload() - headerRoom,
 		},
@@ -210,17 +203,50 @@ func (u *unit) parts() (*streams.Stream, *buffer, *connectors.Driver) {
 }
 
 // sourceLog appends the messages of a driver to the stream of its source.
-type sourceLog struct{ st *streams.Stream }
+type sourceLog struct {
+	u  *unit
+	st *streams.Stream
+}
 
 var _ connectors.Log = (*sourceLog)(nil)
 
-// Append stores the messages. Every message has an id, so that an append whose answer was lost is not repeated.
+// Append stores the messages. Every message has an id, so that an append whose answer was lost is not repeated. A
+// stream that has gone while its source is still defined (a source of the same name was deleted a moment ago) is made
+// again.
 func (l *sourceLog) Append(ctx context.Context, ms []connectors.Message) (uint64, error) {
 	out := make([]outgoing, len(ms))
 	for i, m := range ms {
 		out[i] = outgoing{data: m.Data, id: m.ID, contentType: m.ContentType}
 	}
-	return publishAll(ctx, l.st, out)
+	seq, err := publishAll(ctx, l.st, out)
+	if !errors.Is(err, streams.ErrNotFound) {
+		return seq, err
+	}
+	st, again := l.u.stream(ctx)
+	if again != nil {
+		return 0, err
+	}
+	l.st = st
+	return publishAll(ctx, st, out)
+}
+
+// stream makes the stream of the unit's source, as long as the catalog has that source.
+func (u *unit) stream(ctx context.Context) (*streams.Stream, error) {
+	_, r, err := u.in.source(u.at.env, u.at.source)
+	if err != nil {
+		return nil, err
+	}
+	if r.CreatedAtMs != u.created {
+		return nil, view.ErrUnknown
+	}
+	st, err := u.in.o.Streams.EnsureSource(ctx, u.at.env, u.at.source, u.in.o.SourceLimits(r))
+	if err != nil {
+		return nil, err
+	}
+	u.mu.Lock()
+	u.src = st
+	u.mu.Unlock()
+	return st, nil
 }
 
 // cursorStore keeps the state of a driver in the bucket of cursors.

@@ -283,3 +283,30 @@ func TestRunStopsEverything(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestStreamThatVanishesIsMadeAgain: whoever deletes the stream of a source of the same name, late, hits the new one.
+func TestStreamThatVanishesIsMadeAgain(t *testing.T) {
+	r := newRig(t)
+	r.create(generatorOf("g", "trades", 200))
+	r.create(scenario("sc"))
+	r.source("s", `{"maxWaitMs":100}`)
+	r.source("i", `{"policy":"Inline"}`)
+	r.ids("s", "a")
+	r.ids("i", "a")
+	r.await("rows", func() bool { return r.messages("g") > 3 })
+	for _, name := range []string{"g", "s", "i", "sc"} {
+		if err := r.log.DeleteStream(t.Context(), streams.SourceStream("default", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.await("rows again", func() bool { return r.messages("g") > 3 })
+	for _, name := range []string{"s", "i"} {
+		// The first push may find out; it is admitted or says that it was not.
+		r.await("pushes again", func() bool { return r.ids(name, "b").Outcome == view.Accepted })
+		r.await("stored again", func() bool { return slices.Contains(r.stored(name), "b") })
+		r.balanced(name)
+	}
+	if got, err := r.in.Scenarios().Run(t.Context(), "", "sc", view.ScenarioRequest{RunID: "r"}); err != nil || got.Accepted != 12 {
+		t.Errorf("%d rows, %v", got.Accepted, err)
+	}
+}
