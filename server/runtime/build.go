@@ -106,18 +106,38 @@ func (w *worker) pipelineAgain(ctx context.Context, rec *record, last streams.St
 	if err := w.publishedLate(ctx, p); err != nil {
 		return err
 	}
+	away := w.env.away(w.e)
+	fresh := p.last == 0 && p.lateLast == 0
 	if rec.Built > 0 {
-		// The first build ended there; up to it epochs were derived, and they are derived again.
-		if err := w.takeHistory(ctx, w.sourcePositions(rec.BuiltAt), func(flow.Output) {}, nil); err != nil {
+		// The first build ended there; up to it epochs were derived, and they are derived again. What they give was
+		// published with the first entry, if there is one.
+		sink := func(flow.Output) {}
+		if fresh {
+			sink = w.held.add
+		}
+		if err := w.takeHistory(ctx, w.sourcePositions(rec.BuiltAt), sink, nil); err != nil {
 			return err
 		}
 		w.at = rec.Built
+	}
+	if fresh {
+		w.env.clk.Place(w.node, w.at, 0, !away)
+		w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
+		if !away && rec.Joined > w.at {
+			w.joinAt = rec.Joined
+			w.env.clk.StopAt(w.node, rec.Joined)
+		}
+		w.silent = away || w.joinAt > 0
+		w.note()
+		if !w.silent {
+			w.e.restored(w)
+		}
+		return nil
 	}
 	if err := w.replay(ctx, p, false); err != nil {
 		return err
 	}
 	w.rowsOut = int64(w.entries)
-	away := w.env.away(w.e)
 	w.silent = away
 	w.env.clk.Place(w.node, w.at, last.Epoch, !away)
 	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())

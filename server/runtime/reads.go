@@ -138,29 +138,36 @@ func (e *entity) awaitPosition(ctx context.Context, input string, seq uint64) er
 	default:
 		return view.Errorf(view.Invalid, "'%s' is no input of this table, not through others either", input)
 	}
-	if err := e.awaitEpoch(ctx, input, epoch); err != nil {
+	if _, err := e.awaitEpoch(ctx, input, epoch); err != nil {
 		return waitError(err, input, seq)
 	}
 	return nil
 }
 
-// awaitEpoch waits until the entity, and every entity between it and an input, reflects an epoch: one that has left
-// holds the wait until it is back, because its last state lacks the row.
-func (e *entity) awaitEpoch(ctx context.Context, input string, epoch uint64) error {
+// awaitEpoch waits until the entity, and every entity between it and an input, reflects an epoch. One that has left
+// holds the wait until it is back, because its last state lacks the row; what it had missed comes with the epoch at
+// which it joins, so that is what those who read it have to reach.
+func (e *entity) awaitEpoch(ctx context.Context, input string, epoch uint64) (uint64, error) {
 	if w := e.worker(); w != nil {
 		for i := range w.inputs {
 			in := &w.inputs[i]
 			if in.ent == nil || in.name == input {
 				continue
 			}
-			if kind, _ := in.ent.reach(input); kind != "" {
-				if err := in.ent.awaitEpoch(ctx, input, epoch); err != nil {
-					return err
-				}
+			if kind, _ := in.ent.reach(input); kind == "" {
+				continue
 			}
+			at, err := in.ent.awaitEpoch(ctx, input, epoch)
+			if err != nil {
+				return 0, err
+			}
+			epoch = max(epoch, at)
 		}
 	}
-	return e.env.clk.AwaitEpoch(ctx, e.node, epoch)
+	if err := e.env.clk.AwaitEpoch(ctx, e.node, epoch); err != nil {
+		return 0, err
+	}
+	return max(epoch, e.env.clk.Since(e.node)), nil
 }
 
 func waitError(err error, input string, seq uint64) error {

@@ -34,6 +34,7 @@ type Node struct {
 	holding          bool
 	absent           bool   // has left: nobody waits for it, and its own deltas do not count
 	joinAt           uint64 // the epoch at which it is back; it must stop exactly there
+	since            uint64 // the epoch at which it joined last
 	stops            []uint64
 	limit            uint64 // if set, the node must not pass this epoch: another one takes its place behind it
 	timed            bool   // takes epochs without rows while its flow waits for time
@@ -87,7 +88,7 @@ func (n *Node) leave(uint64) {
 
 // join makes the node wait for at epoch e. Everything it reads must have a border there.
 func (n *Node) join(e uint64) {
-	n.absent, n.joinAt = false, e
+	n.absent, n.joinAt, n.since = false, e, e
 	n.stop(e)
 }
 
@@ -101,6 +102,13 @@ func (n *Node) stop(e uint64) {
 			in.Node.stop(e)
 		}
 	}
+}
+
+// StopAt makes a node end a step exactly at an epoch that it has not reached yet.
+func (c *Clock) StopAt(n *Node, epoch uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n.stop(epoch)
 }
 
 // pinned is the epoch whose later rows and deltas the node still needs in memory.
@@ -352,7 +360,7 @@ func (c *Clock) Swap(n, by *Node, at uint64, d *Delta) {
 			in.Node.dependents = append(in.Node.dependents, n)
 		}
 	}
-	n.shown = at
+	n.shown, n.since = at, at
 	n.reached, n.live, n.absent, n.joinAt, n.limit = at, by.live, false, 0, 0
 	n.stops = slices.DeleteFunc(by.stops, func(e uint64) bool { return e <= at })
 	n.lastTick, n.nextTick, n.cost = by.lastTick, by.nextTick, by.cost
@@ -365,6 +373,13 @@ func (c *Clock) Swap(n, by *Node, at uint64, d *Delta) {
 	n.signal()
 	n.signalDependents()
 	c.wakeWaiters()
+}
+
+// Since is the epoch at which a node joined last: its rows of older epochs came with that one.
+func (c *Clock) Since(n *Node) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return n.since
 }
 
 // Absent reports whether a node has left.
