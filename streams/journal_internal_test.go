@@ -208,7 +208,7 @@ func TestEachFaultStoresTheEntryOnce(t *testing.T) {
 // Pipelined appends under random faults: every entry is stored once, in order, and every commit tells its position.
 func TestPipelinedAppendsUnderFaults(t *testing.T) {
 	s := open(t, Options{MaxPayload: 64 << 10})
-	for seed := range uint64(12) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			st := journalStream(t, s)
 			defer dropStream(t, st)
@@ -223,7 +223,7 @@ func TestPipelinedAppendsUnderFaults(t *testing.T) {
 				}
 				return fault(rnd.IntN(5))
 			}}
-			const n = 150
+			const n = 80
 			var commits []*Commit
 			for e := range uint64(n) {
 				size := rnd.IntN(1000)

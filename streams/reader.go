@@ -60,20 +60,14 @@ type Reader struct {
 	inbox    string
 	consumer string
 	expect   uint64 // consumer sequence of the next message
-	pulls    []pull // under way, in the order of the requests
-	pullID   uint64
+	under    int    // messages that were asked for and have not come
+	asked    uint64 // number of requests
 	timer    *time.Timer
 
 	stop    chan struct{}
 	stopped sync.Once
 	mu      sync.Mutex
 	release func() // frees the consumer; guarded by mu, as Stop may come from elsewhere
-}
-
-// pull is one request for messages.
-type pull struct {
-	id   uint64
-	left int
 }
 
 // Read starts reading at the sequence from; 0 means the first retained message, whichever that is. Nothing is asked
@@ -179,7 +173,7 @@ func (r *Reader) take(m *nats.Msg) ([]Msg, error) {
 				return batch, nil
 			}
 			r.expect++
-			r.delivered()
+			r.under--
 			msg := Msg{Seq: seq, TimeMs: stored / int64(time.Millisecond), Subject: m.Subject, Header: m.Header, Data: m.Data}
 			if r.next != 0 && seq > r.next && !r.opts.Gaps {
 				gap := &GapError{Stream: r.st.name, From: r.next, First: seq}
@@ -284,41 +278,27 @@ func (r *Reader) subscribe(ctx context.Context) error {
 	default:
 	}
 	r.release = release
-	r.in, r.conn, r.expect, r.pulls = in, shared.conn, 1, r.pulls[:0]
+	r.in, r.conn, r.expect, r.under = in, shared.conn, 1, 0
 	return nil
 }
 
-// ask keeps two requests under way as long as the caller takes what arrives, so that the server never waits for one.
+// ask keeps requests under way as long as the caller takes what arrives, so that the server never waits for one. Two
+// halves of the window make that seamless. The server serves requests in turn, so only their sum is known.
 func (r *Reader) ask() error {
-	for r.in != nil && !r.done() {
-		under := len(r.in)
-		for _, p := range r.pulls {
-			under += p.left
-		}
-		n := r.opts.MaxMessages / 2
-		if n = max(n, 1); len(r.pulls) > 1 || under > n {
-			return nil
-		}
-		r.pullID++
-		bytes := max(r.opts.MaxBytes/2, r.st.s.opts.MaxPayload+2*headerRoom)
+	n := max(r.opts.MaxMessages/2, 1)
+	for r.in != nil && !r.done() && len(r.in)+r.under+n <= max(r.opts.MaxMessages, n) {
+		r.asked++
+		// A request that comes out even at its byte limit ends without a word about the messages it has left; with
+		// limits that differ, messages of one size do not run into that again and again.
+		bytes := max(r.opts.MaxBytes/2, r.st.s.opts.MaxPayload+2*headerRoom) + int(r.asked%4093)
 		req := fmt.Appendf(nil, `{"batch":%d,"max_bytes":%d,"expires":%d,"idle_heartbeat":%d}`, n, bytes, pullExpiry, pullHeartbeat)
-		err := r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+r.st.name+"."+r.consumer, r.inbox+"."+strconv.FormatUint(r.pullID, 10), req)
+		err := r.conn.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+r.st.name+"."+r.consumer, r.inbox+"."+strconv.FormatUint(r.asked, 10), req)
 		if err != nil {
 			return r.closedOr(err)
 		}
-		r.pulls = append(r.pulls, pull{r.pullID, n})
+		r.under += n
 	}
 	return nil
-}
-
-// delivered books a message on the oldest request: the server answers them in order.
-func (r *Reader) delivered() {
-	if len(r.pulls) == 0 {
-		return
-	}
-	if r.pulls[0].left--; r.pulls[0].left == 0 {
-		r.pulls = append(r.pulls[:0], r.pulls[1:]...)
-	}
 }
 
 // status reads a message without a row: a heartbeat, or the end of a request. It says whether the consumer is lost.
@@ -326,26 +306,13 @@ func (r *Reader) status(m *nats.Msg) (lost bool) {
 	switch code := m.Header.Get("Status"); code {
 	case "100":
 		return false
-	case "404", "408":
-		r.ended(m.Subject)
-		return false
-	case "409":
-		// The request ended early: at its byte limit, or because the consumer or the server goes away.
-		r.ended(m.Subject)
-		return !strings.Contains(m.Header.Get("Description"), "MaxBytes")
+	case "408", "409":
+		// The request ended early: at its time, at its byte limit, or because the consumer or the server goes away.
+		left, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
+		r.under = max(r.under-left, 0)
+		return err != nil || code == "409" && !strings.Contains(m.Header.Get("Description"), "MaxBytes")
 	default: // 503: nobody answers for this consumer.
 		return true
-	}
-}
-
-// ended removes a request and every older one.
-func (r *Reader) ended(subject string) {
-	id, err := strconv.ParseUint(subject[strings.LastIndexByte(subject, '.')+1:], 10, 64)
-	if err != nil {
-		return
-	}
-	for len(r.pulls) > 0 && r.pulls[0].id <= id {
-		r.pulls = append(r.pulls[:0], r.pulls[1:]...)
 	}
 }
 
