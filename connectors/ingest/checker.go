@@ -87,7 +87,7 @@ func (c *Checker) Check(events [][]byte, nowMs int64, partial bool, mayRetract f
 		f := r.Failures[0]
 		bad(i, f.Reason)
 		switch {
-		case f.Stage != decode.StageCoerce || c.policy == decode.Null:
+		case f.Stage != decode.StageCoerce:
 			out.Refused = out.Refused || !partial
 		case c.policy == decode.RejectBatch:
 			out.Refused = true

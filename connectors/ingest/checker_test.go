@@ -51,6 +51,7 @@ func TestCheck(t *testing.T) {
 		{"unknown member", decode.Null, false, false, rows(`{"n":1,"zz":2}`), []string{`{"n":1,"zz":2}`}, nil, false},
 		{"unknown member refused", decode.Null, true, false, rows(good, `{"n":1,"zz":2}`), nil, []string{"zz"}, true},
 		{"unknown member, partial", decode.Null, true, true, rows(good, `{"n":1,"zz":2}`), []string{good}, []string{"zz"}, false},
+		{"unknown member refused under DropRow too", decode.DropRow, true, false, rows(good, `{"n":1,"zz":2}`), nil, []string{"zz"}, true},
 		{"reserved members are known", decode.Null, true, false, rows(`{"n":1,"_ts":5,"_retract":false}`), []string{`{"n":1,"_ts":5,"_retract":false}`}, nil, false},
 	}
 	for _, c := range cases {
