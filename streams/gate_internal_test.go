@@ -139,3 +139,64 @@ func TestSubsetOf(t *testing.T) {
 		}
 	}
 }
+
+// A core publish has no acknowledgement, and the server drops it when the queue of the stream is full. It is not
+// silent here: the stream is counted. A publisher with acknowledgements learns of each message.
+func TestDroppedPublishesAreSeen(t *testing.T) {
+	s := open(t, Options{queue: 20, Sync: SyncAlways})
+	st, err := s.EnsureSource(t.Context(), DefaultEnv, "a", Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_000
+	sent := 0
+	for ; sent < 20*n && len(s.Overflows()) == 0; sent++ {
+		if err := s.Conn().Publish(st.subject, []byte("row")); err != nil {
+			t.Fatal(err)
+		}
+		if sent%n == n-1 {
+			if err := s.Conn().Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := s.Overflows(); got[st.name] == 0 || len(got) != 1 {
+		t.Fatalf("after %d publishes the reports are %v", sent, got)
+	}
+	if state, err := st.State(t.Context()); err != nil || state.Messages >= uint64(sent) {
+		t.Fatalf("%d of %d messages are stored, %v", state.Messages, sent, err)
+	}
+	var acks []*Ack
+	for range 1000 {
+		a, err := st.PublishAsync(t.Context(), []byte("row"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acks = append(acks, a)
+	}
+	stored, busy := 0, 0
+	for _, a := range acks {
+		switch _, err := a.Wait(t.Context()); {
+		case err == nil:
+			stored++
+		case errors.Is(err, ErrBusy):
+			busy++
+		default:
+			t.Fatal(err)
+		}
+	}
+	if busy == 0 || stored+busy != len(acks) {
+		t.Fatalf("%d stored and %d refused of %d", stored, busy, len(acks))
+	}
+}
+
+func TestParseOverflow(t *testing.T) {
+	if st, ok := parseOverflow("Dropping messages due to excessive stream ingest rate on '$G' > 'SF_default_SRC_a': len limit"); !ok || st != "SF_default_SRC_a" {
+		t.Errorf("%q, %v", st, ok)
+	}
+	for _, text := range []string{"", "Dropping messages", "Dropping messages due to excessive stream ingest rate on 'x"} {
+		if st, ok := parseOverflow(text); ok {
+			t.Errorf("%q is read as %q", text, st)
+		}
+	}
+}

@@ -10,12 +10,13 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// serverLog passes what the NATS server says to slog. It also picks out two things that the server tells nobody in
+// serverLog passes what the NATS server says to slog. It also picks out three things that the server tells nobody in
 // another way: why it could not start, and what a client was not allowed to do.
 type serverLog struct {
 	log       *slog.Logger
 	fatal     chan string // buffered for one: the reason of a failed start
 	violation func(cid uint64, subject string, publish bool)
+	overflow  func(stream string)
 }
 
 var _ server.Logger = (*serverLog)(nil)
@@ -24,7 +25,13 @@ var _ server.Logger = (*serverLog)(nil)
 func (l *serverLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
 func (l *serverLog) Debugf(format string, v ...any)  { l.write(slog.LevelDebug, format, v) }
 func (l *serverLog) Tracef(format string, v ...any)  { l.write(slog.LevelDebug, format, v) }
-func (l *serverLog) Warnf(format string, v ...any)   { l.write(slog.LevelWarn, format, v) }
+
+func (l *serverLog) Warnf(format string, v ...any) {
+	if stream, ok := parseOverflow(fmt.Sprintf(format, v...)); ok {
+		l.overflow(stream)
+	}
+	l.write(slog.LevelWarn, format, v)
+}
 
 func (l *serverLog) Errorf(format string, v ...any) {
 	if cid, subject, publish, ok := parseViolation(format, v); ok {
@@ -47,6 +54,20 @@ func (l *serverLog) write(level slog.Level, format string, v []any) {
 	if l.log.Enabled(context.Background(), level) {
 		l.log.Log(context.Background(), level, "nats: "+fmt.Sprintf(format, v...))
 	}
+}
+
+// parseOverflow reads the message of the server's stream.go about a stream whose queue is full.
+func parseOverflow(text string) (stream string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "Dropping messages due to excessive stream ingest rate on '")
+	if !ok {
+		return "", false
+	}
+	_, rest, ok = strings.Cut(rest, "' > '")
+	if !ok {
+		return "", false
+	}
+	stream, _, ok = strings.Cut(rest, "'")
+	return stream, ok
 }
 
 const (

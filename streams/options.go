@@ -61,6 +61,8 @@ type Options struct {
 
 	// Logger receives the server's own messages; nil discards them.
 	Logger *slog.Logger
+
+	queue int // messages that a stream may hold before they are stored; 0 means the server's 100,000
 }
 
 func (o Options) withDefaults() Options {

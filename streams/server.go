@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"sync"
@@ -36,6 +37,11 @@ type Server struct {
 	ns     *server.Server
 	guard  *guard
 	gate   *gate // nil without a listener
+
+	overflows struct {
+		sync.Mutex
+		by map[string]uint64
+	}
 
 	system  *nats.Conn // key-value buckets, services, everything of the callers
 	commits *nats.Conn // fenced appends and short requests
@@ -87,6 +93,7 @@ func (s *Server) start(ctx context.Context) error {
 		JetStream:  true, StoreDir: storeDir,
 		JetStreamMaxMemory: s.opts.MaxMemory, JetStreamMaxStore: s.opts.MaxStore,
 		JetStreamLimits:            server.JSLimitOpts{DefaultMaxConsumers: -1},
+		StreamMaxBufferedMsgs:      s.opts.queue,
 		SyncAlways:                 s.opts.Sync == SyncAlways,
 		SyncInterval:               s.opts.SyncInterval,
 		CustomClientAuthentication: s.guard,
@@ -96,7 +103,7 @@ func (s *Server) start(ctx context.Context) error {
 		return fmt.Errorf("configure the NATS server: %w", err)
 	}
 	s.ns = ns
-	log := &serverLog{log: s.opts.Logger, fatal: make(chan string, 1), violation: s.guard.violation}
+	log := &serverLog{log: s.opts.Logger, fatal: make(chan string, 1), violation: s.guard.violation, overflow: s.overflow}
 	ns.SetLoggerV2(log, s.opts.Logger.Enabled(ctx, slog.LevelDebug), false, false)
 	go ns.Start()
 	if err := s.awaitReady(ctx, log.fatal); err != nil {
@@ -235,6 +242,24 @@ func (s *Server) Address() string {
 // itself and gets its new rights, or is refused. One that would only gain rights stays, and gets them when it
 // connects again. See [Refresher].
 func (s *Server) Recheck(user string) { s.guard.recheck(user) }
+
+// Overflows counts, for each stream, the reports of the server that it was sent more than it could store and that
+// messages were refused. A report stands for any number of messages, and comes at most every few seconds. A publisher
+// that waits for acknowledgements gets ErrBusy for each of them; a core publisher learns nothing.
+func (s *Server) Overflows() map[string]uint64 {
+	s.overflows.Lock()
+	defer s.overflows.Unlock()
+	return maps.Clone(s.overflows.by)
+}
+
+func (s *Server) overflow(stream string) {
+	s.overflows.Lock()
+	defer s.overflows.Unlock()
+	if s.overflows.by == nil {
+		s.overflows.by = map[string]uint64{}
+	}
+	s.overflows.by[stream]++
+}
 
 // Close drains the connections of this process, shuts the server down with its index files written, and releases
 // the directory. It can be called more than once; every call waits. When ctx ends first, the drain is cut short.
