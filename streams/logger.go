@@ -27,10 +27,13 @@ func (l *serverLog) Debugf(format string, v ...any)  { l.write(slog.LevelDebug, 
 func (l *serverLog) Tracef(format string, v ...any)  { l.write(slog.LevelDebug, format, v) }
 
 func (l *serverLog) Warnf(format string, v ...any) {
+	level := slog.LevelWarn
 	if stream, ok := parseOverflow(fmt.Sprintf(format, v...)); ok {
 		l.overflow(stream)
+	} else if strings.HasPrefix(format, "Maximum payloads over") {
+		level = slog.LevelDebug // The default is above the server's recommendation on purpose, for the odd large row.
 	}
-	l.write(slog.LevelWarn, format, v)
+	l.write(level, format, v)
 }
 
 func (l *serverLog) Errorf(format string, v ...any) {

@@ -25,8 +25,8 @@ const (
 const (
 	DefaultMaxPayload   = 8 << 20
 	DefaultSyncInterval = time.Second
-	DefaultMaxMemory    = 4 << 30
-	DefaultMaxStore     = 1 << 40
+	DefaultMaxMemory    = 1 << 42
+	DefaultMaxStore     = 1 << 46
 	DefaultReadyTimeout = 5 * time.Minute
 	DefaultAckTimeout   = 5 * time.Second
 )
@@ -46,7 +46,9 @@ type Options struct {
 	SyncInterval time.Duration
 	// Storage is StorageFile (also when empty) or StorageMemory. It applies to every stream of the server.
 	Storage string
-	// MaxMemory and MaxStore bound what JetStream may hold in memory and on disk; 0 means 4 GiB and 1 TiB.
+	// MaxMemory and MaxStore bound the sum of what the streams may hold in memory and on disk. A stream reserves its
+	// MaxBytes, whatever it holds, so the defaults, 4 TiB and 64 TiB, only keep the server from deriving bounds of its
+	// own from this machine's memory and disk; the bounds that matter are those of each stream.
 	MaxMemory, MaxStore int64
 	// ReadyTimeout bounds the recovery of all streams at start; 0 means five minutes.
 	ReadyTimeout time.Duration

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -226,6 +227,9 @@ func TestMemoryStorageNeedsNoDirectory(t *testing.T) {
 		t.Error("the stream says that it is on disk")
 	}
 	must(st.Publish(t.Context(), []byte("row"), nil))(t)
+	for i := range 50 { // The limits of many streams exceed any memory; what counts is what they hold.
+		must(s.EnsureSource(t.Context(), "default", fmt.Sprint("b", i), streams.Limits{MaxBytes: 1 << 30}))(t)
+	}
 	streamstest.Close(t, s)
 }
 
@@ -239,5 +243,17 @@ func TestTheServerHasNoListenerOfItsOwn(t *testing.T) {
 	}
 	if quiet := streamstest.Open(t); quiet.Address() != "" {
 		t.Fatalf("a server without Nats:Listen listens on %s", quiet.Address())
+	}
+}
+
+// A start on a fresh directory has nothing to warn of.
+func TestAStartIsQuiet(t *testing.T) {
+	var log bytes.Buffer
+	s := streamstest.Open(t, func(o *streams.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	})
+	streamstest.Close(t, s)
+	if log.Len() > 0 {
+		t.Errorf("the start and the end say:\n%s", log.String())
 	}
 }

@@ -196,18 +196,28 @@ func (s *Server) streamInfo(ctx context.Context, stream, filter string) (*jetstr
 	return &resp.StreamInfo, nil
 }
 
+// requestAttempts is how often a request is made before the server counts as unable to answer. All of them may be
+// repeated without harm: they read, or they say what shall be gone.
+const requestAttempts = 6
+
 // request asks the JetStream API on the commit connection, which no bulk transfer shares.
 func (s *Server) request(ctx context.Context, api, body string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, s.opts.AckTimeout)
-	defer cancel()
-	m, err := s.commits.RequestWithContext(ctx, "$JS.API."+api, []byte(body))
-	if err != nil {
-		if s.isClosed() {
+	for range requestAttempts {
+		actx, cancel := context.WithTimeout(ctx, s.opts.AckTimeout)
+		m, err := s.commits.RequestWithContext(actx, "$JS.API."+api, []byte(body))
+		cancel()
+		switch {
+		case err == nil:
+			return json.Unmarshal(m.Data, into)
+		case s.isClosed():
 			return ErrClosed
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !errors.Is(err, context.DeadlineExceeded):
+			return err
 		}
-		return err
 	}
-	return json.Unmarshal(m.Data, into)
+	return fmt.Errorf("no answer within %v: %w", requestAttempts*s.opts.AckTimeout, nats.ErrTimeout)
 }
 
 // apiError adds the meaning for our callers to the answers of the server that have one.
