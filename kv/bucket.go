@@ -199,7 +199,7 @@ func (b *Bucket[T]) Keys(ctx context.Context, pattern string) ([]string, error) 
 	if err != nil {
 		return nil, b.error("list", pattern, err)
 	}
-	defer l.Stop()
+	defer func() { _ = l.Stop() }() // The list is complete, or the error is reported already.
 	var keys []string
 	for k := range l.Keys() {
 		keys = append(keys, k)

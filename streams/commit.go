@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -273,17 +274,21 @@ func (s *Server) pause(ctx context.Context, d time.Duration) error {
 func unknown(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
-		switch api.ErrorCode {
-		case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant, errTooManyRequests,
-			jetstreamext.JSErrCodeBatchPublishIncomplete, jetstreamext.JSErrCodeAtomicPublishTooManyInflight:
-			return true
-		}
-		return false
+		return slices.Contains(openErrors, api.ErrorCode)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
 	return !fatal(err) && !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrMaxPayload)
+}
+
+// openErrors are the answers that do not say whether the message is stored, or that pass by themselves.
+var openErrors = []jetstream.ErrorCode{
+	jetstream.JSErrCodeStreamWrongLastSequence,
+	jetstream.JSErrCodeStreamWrongLastSequenceConstant, // The same, found against a write in flight.
+	errTooManyRequests,
+	jetstreamext.JSErrCodeBatchPublishIncomplete,
+	jetstreamext.JSErrCodeAtomicPublishTooManyInflight,
 }
 
 // fatal says whether a failed look at the tail ends the journal.

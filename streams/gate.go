@@ -48,7 +48,7 @@ func (g *gate) open() {
 			}
 			if err != nil {
 				g.log.Warn("nats: accept a client", "error", err)
-				time.Sleep(acceptPause)
+				<-time.After(acceptPause) // Trying again at once would only burn the processor.
 				continue
 			}
 			if !g.track(c) {

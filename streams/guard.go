@@ -87,7 +87,7 @@ func newSecret() string {
 
 // admit asks the Authenticator about a client, for the gate. Every refusal is ErrRefused.
 func (g *guard) admit(who credentials, remote string) (*ticket, error) {
-	err := error(ErrRefused)
+	err := ErrRefused
 	var id *Identity
 	if g.auth != nil {
 		id, err = g.auth.Authenticate(who.User, who.Password, who.Token)

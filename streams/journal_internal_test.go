@@ -124,13 +124,13 @@ func (f faulty) publish(m *nats.Msg) (jetstream.PubAckFuture, error) {
 		}
 		return failed(m, nats.ErrTimeout), nil
 	case ackLost:
-		real, err := f.jsSender.publish(m)
+		sent, err := f.jsSender.publish(m)
 		if err != nil {
 			return nil, err
 		}
 		select {
-		case <-real.Ok():
-		case <-real.Err():
+		case <-sent.Ok():
+		case <-sent.Err():
 		}
 		return failed(m, nats.ErrTimeout), nil
 	default:

@@ -33,7 +33,7 @@ func writeUntilKilled(t *testing.T, dir string) {
 	last, _ := j.Last()
 	for epoch := last.Epoch + 1; ; epoch++ {
 		must(j.Append(t.Context(), entryOf(epoch)))(t)
-		fmt.Println("acked", epoch)
+		fmt.Fprintln(os.Stdout, "acked", epoch)
 	}
 }
 

@@ -86,8 +86,8 @@ func TestRepeatedReadsAddNothing(t *testing.T) {
 	if total != len(all) || addresses(list) != addresses(all) {
 		t.Fatalf("%d entries, want %d: %s", total, len(all), addresses(list))
 	}
-	if seq, index, any, err := q.Last(t.Context()); err != nil || !any || seq != 299 || index != 1 {
-		t.Fatalf("the newest entry is %d:%d, %v, %v", seq, index, any, err)
+	if seq, index, known, err := q.Last(t.Context()); err != nil || !known || seq != 299 || index != 1 {
+		t.Fatalf("the newest entry is %d:%d, %v, %v", seq, index, known, err)
 	}
 	if _, err := q.Put(t.Context(), []streams.QuarantineEntry{bad(400, 1), bad(400, 0)}); err == nil {
 		t.Error("entries out of order were taken")

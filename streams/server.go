@@ -2,6 +2,7 @@ package streams
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -67,8 +68,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{opts: o, unlock: func() error { return nil }, quit: make(chan struct{})}
 	if err := s.start(ctx); err != nil {
-		s.stop()
-		return nil, err
+		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
 }
@@ -78,7 +78,7 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := listen(s.opts.Listen)
+	listener, err := listen(ctx, s.opts.Listen)
 	if err != nil {
 		return err
 	}
@@ -145,14 +145,14 @@ func (s *Server) prepareDir() (string, error) {
 
 // listen takes the address before anything else is begun, so that a taken port costs no recovery. Clients wait in the
 // queue of the listener until the server is ready.
-func listen(address string) (net.Listener, error) {
+func listen(ctx context.Context, address string) (net.Listener, error) {
 	if address == "" {
 		return nil, nil
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, &SettingError{"Nats:Listen", address, err, "use host:port, or nothing for in-process connections only"}
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, &SettingError{"Nats:Listen", address, fmt.Errorf("cannot listen: %w", err), "stop what uses the address, or set another Nats:Listen"}
 	}

@@ -56,7 +56,7 @@ func TestOpenTakesADirectoryWhoseOwnerWasKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Println("holding")
+		fmt.Fprintln(os.Stdout, "holding")
 		<-s.Conn().StatusChanged() // Never: the process is killed.
 	}
 	dir := t.TempDir()

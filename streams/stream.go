@@ -222,8 +222,7 @@ func (s *Server) request(ctx context.Context, api, body string, into any) error 
 
 // apiError adds the meaning for our callers to the answers of the server that have one.
 func apiError(e *jetstream.APIError) error {
-	switch e.ErrorCode {
-	case jetstream.JSErrCodeStreamNotFound, jetstream.JSErrCodeMessageNotFound:
+	if e.ErrorCode == jetstream.JSErrCodeStreamNotFound || e.ErrorCode == jetstream.JSErrCodeMessageNotFound {
 		return fmt.Errorf("%w (%s)", ErrNotFound, e.Description)
 	}
 	return e
