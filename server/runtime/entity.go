@@ -147,21 +147,19 @@ func (e *entity) joining(ctx context.Context, w *worker, at uint64) error {
 	if err := e.env.state.save(ctx, e.kind, e.id, rec); err != nil {
 		return fmt.Errorf("store what the journal is made by: %w", err)
 	}
-	if w.def.pipeline || !w.swap {
-		return e.serveEmpty(w)
+	if w.def.pipeline {
+		e.results.reset()
+	} else if !w.swap {
+		e.serveEmpty(w)
 	}
 	return nil
 }
 
-// serveEmpty makes rows visible for the first delta of a new table.
-func (e *entity) serveEmpty(w *worker) error {
-	e.mu.Lock()
-	has := e.store != nil
-	e.mu.Unlock()
-	if !has && !w.def.pipeline {
+// serveEmpty makes a store for the first delta of a new table.
+func (e *entity) serveEmpty(w *worker) {
+	if e.rows() == nil {
 		e.show(serve.New(w.serveOptions()))
 	}
-	return nil
 }
 
 // handOver stops the version that runs and returns its rows, for the difference that dependents get.

@@ -448,6 +448,7 @@ func (env *environment) housekeeping() {
 		}
 		if n%30 == 0 {
 			env.trimEpochs()
+			env.pruneLayouts()
 		}
 	}
 }
@@ -492,6 +493,22 @@ func (env *environment) feedRates(seconds float64) {
 		n := s.books.Rows
 		s.mu.Unlock()
 		s.rate.feed(n, seconds)
+	}
+}
+
+// pruneLayouts forgets the layouts of rows that are not retained any more.
+func (env *environment) pruneLayouts() {
+	for _, s := range env.sourceList() {
+		if len(s.Layouts()) < 2 {
+			continue
+		}
+		st, err := s.stream.State(env.hard)
+		if err == nil {
+			err = env.rt.opt.Catalog.PruneLayouts(env.hard, env.name, s.name, st.First)
+		}
+		if err != nil && env.hard.Err() == nil {
+			env.log.Warn("old layouts could not be forgotten", "entity", s.name, "kind", "source", "error", err)
+		}
 	}
 }
 

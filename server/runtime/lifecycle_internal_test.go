@@ -286,7 +286,9 @@ func TestANewQueryIsSwappedIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.editTable("totals", func(d *catalog.Table) { d.SQL = strings.Replace(totals, "FROM trades", "FROM trades WHERE qty < 10", 1) })
+	w.editTable("totals", func(d *catalog.Table) {
+		d.SQL = strings.Replace(totals, "FROM trades", "FROM trades WHERE qty < 10", 1)
+	})
 	w.await("the swap", func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.gen == 2 && e.side == nil })
 	same(t, "the new version", w.rows("totals", "trades", seq), map[string]int64{totalRow("a", 1, 1): 1, totalRow("b", 1, 2): 1})
 	w.await("the dependent to follow", func() bool { return w.rows("grand", "trades", seq)[`{"grand":3,"n":2}`] == 1 })

@@ -410,18 +410,7 @@ func (rt *Runtime) PipelineResults(ctx context.Context, env, id string, limit in
 	if !made || st == nil {
 		return []view.ResultEnvelope{}, nil
 	}
-	if run == nil {
-		e.results.once.Do(func() {
-			j, jerr := streams.OpenJournal(ctx, st, 0)
-			if err = jerr; err == nil {
-				err = e.results.load(ctx, j, gen, sh.schema())
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if limit > keptResults {
+	if limit > keptResults || run == nil || !run.stats.live.Load() {
 		return e.storedResults(ctx, st, sh, gen, limit)
 	}
 	return e.results.newest(e.id, sh.visible(), limit), nil
@@ -437,7 +426,7 @@ func (e *entity) storedResults(ctx context.Context, st *streams.Stream, sh shape
 	if s.Last > uint64(limit) {
 		from = max(from, s.Last-uint64(limit)+1)
 	}
-	r := &results{keep: limit}
+	r := &results{keep: max(limit, 1)}
 	err = readEntriesFrom(ctx, st, from, s.Last, func(s streams.Stored) error {
 		if s.Kind != streams.Delta || s.Generation != gen {
 			return nil
@@ -512,8 +501,9 @@ func (rt *Runtime) SourceEvents(ctx context.Context, env, name string, limit int
 // events encodes the newest rows. After a start they are read from the stream once.
 func (s *source) events(ctx context.Context, limit int) ([]view.Row, error) {
 	s.mu.Lock()
+	s.close() // what is decoded and waits for its epoch counts too
 	segs := slices.Clone(s.recent)
-	oldest := s.open.from
+	oldest := max(s.open.from, s.books.Seq)
 	layouts := s.layouts
 	s.mu.Unlock()
 	n := 0

@@ -26,7 +26,6 @@ type resultBatch struct {
 // results is the newest rows of a pipeline, oldest first.
 type results struct {
 	keep int // rows; 0 means keptResults
-	once sync.Once
 
 	mu      sync.Mutex
 	batches []resultBatch
@@ -53,11 +52,16 @@ func (r *results) add(b resultBatch) {
 	r.batches = slices.Delete(r.batches, 0, drop)
 }
 
+// reset forgets the rows of an older version.
+func (r *results) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.batches, r.rows = nil, 0
+}
+
 // load fills the ring from the end of the journal.
 func (r *results) load(ctx context.Context, j *streams.Journal, gen uint64, schema types.Schema) error {
-	r.mu.Lock()
-	r.batches, r.rows = nil, 0
-	r.mu.Unlock()
+	r.reset()
 	last, ok := j.Last()
 	if !ok {
 		return nil

@@ -21,6 +21,7 @@ type Catalog interface {
 	CompileTable(sn *catalog.Snapshot, r *catalog.TableRecord) (*engine.Program, error)
 	CompilePipeline(sn *catalog.Snapshot, r *catalog.PipelineRecord) (*engine.Program, error)
 	SetLayoutStart(ctx context.Context, env, source string, version int64, from uint64) error
+	PruneLayouts(ctx context.Context, env, source string, firstSeq uint64) error
 }
 
 var _ Catalog = (*catalog.Store)(nil)

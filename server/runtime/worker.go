@@ -9,6 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/streamsforge/streamsforge/engine"
 	"github.com/streamsforge/streamsforge/engine/flow"
 	"github.com/streamsforge/streamsforge/engine/types"
@@ -151,8 +154,27 @@ func (w *worker) guarded(ctx context.Context) (err error) {
 // run restores or builds the state, catches up, and then follows the clock. A lost fence starts it over from the log
 // while this process owns the clock.
 func (w *worker) run(ctx context.Context) error {
+	pause := firstRetry
 	for {
+		began := w.at
 		err := w.life(ctx)
+		if w.at > began {
+			pause = firstRetry
+		}
+		if transient(err) && ctx.Err() == nil && pause <= lastRetry {
+			// The log did not answer in time. Nothing is known to be wrong: begin again from what it holds.
+			w.log.Warn("the log did not answer; beginning again from the checkpoint", "error", err, "epoch", w.at, "pause", pause)
+			w.e.warn(err)
+			w.finishSaving()
+			w.env.clk.Detach(w.node)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			pause *= 2
+			continue
+		}
 		if errors.Is(err, errRegenerated) && ctx.Err() == nil {
 			// What the worker knows of an input is of an older version: it takes the state of the new one.
 			w.log.Info("an input has a new version; building again", "reason", err)
@@ -187,6 +209,22 @@ func (w *worker) life(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// A worker begins again after transient faults of the log with growing pauses; it fails when it gets nowhere in between.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = 30 * time.Second
+)
+
+// transient says that an error is about the log's answer and not about what it holds.
+func transient(err error) bool {
+	for _, t := range []error{nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, context.DeadlineExceeded, streams.ErrBusy} {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // errBehind says that rows the worker needs are not in memory any more.

@@ -85,11 +85,12 @@ type world struct {
 	rt      *Runtime
 	opt     Options
 	ids     map[string]string
+	idleMs  int64
 }
 
 func newWorld(t testing.TB, change ...func(*Options)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), bucket: &bucket{vals: map[string]catalog.Entry{}}, ids: map[string]string{}}
+	w := &world{t: t, dir: t.TempDir(), bucket: &bucket{vals: map[string]catalog.Entry{}}, ids: map[string]string{}, idleMs: 5000}
 	w.streams = streamstest.Open(t)
 	w.opt = Options{Checkpoints: filepath.Join(w.dir, "checkpoints"), CheckpointEvery: time.Hour}
 	for _, c := range change {
@@ -104,7 +105,7 @@ func (w *world) start() {
 	w.t.Helper()
 	ctx := context.Background()
 	var err error
-	if w.catalog, err = catalog.Open(ctx, catalog.Options{Bucket: w.bucket, IdleMs: 5000, LatenessMs: 1000}); err != nil {
+	if w.catalog, err = catalog.Open(ctx, catalog.Options{Bucket: w.bucket, IdleMs: w.idleMs, LatenessMs: 1000}); err != nil {
 		w.t.Fatal(err)
 	}
 	o := w.opt
