@@ -20,6 +20,8 @@ type analyzer struct {
 	// inputs are the relations read, each once, with their full layouts.
 	inputs []plan.Input
 	scans  int
+	// crosses are the CROSS JOINs of the SELECT at hand, which cost a warning unless WHERE has an equality for them.
+	crosses []syntax.Pos
 }
 
 // Analyze binds a statement. The result's query is nil when a diagnostic is an error. The tree may be incomplete, as

@@ -24,6 +24,8 @@ const (
 	CodeCrossJoinOn        = "cross-join-on"
 	CodeJoinNoEquality     = "join-without-equality"
 	CodeJoinKeyKinds       = "join-key-kinds"
+	CodeUsing              = "using"
+	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
 	CodeAliasMissing       = "alias-missing"
 	CodeUnnest             = "unnest"

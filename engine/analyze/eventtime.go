@@ -23,24 +23,20 @@ func (q *selecting) appendTs(node plan.Node) (plan.Node, *expr.Column) {
 // inputTs is the event time of a row of FROM: the later one of its parts.
 func (q *selecting) inputTs() expr.Expr {
 	var out expr.Expr
+	padded := false
 	for _, in := range q.from.scope.inputs {
 		if !in.hasTs {
 			continue
 		}
 		if out == nil {
-			out = in.ts
+			out, padded = in.ts, in.padded
 			continue
 		}
-		ge, _ := expr.Lookup(">=")
-		cond, err := ge.Bind([]expr.Expr{out, in.ts})
+		later, err := laterOf(out, in.ts, padded || in.padded)
 		if err != nil {
 			return out
 		}
-		later, err := expr.BindCase([]expr.When{{Cond: cond, Then: expr.As(out, types.Long)}}, expr.As(in.ts, types.Long))
-		if err != nil {
-			return out
-		}
-		out = later
+		out, padded = later, padded && in.padded
 	}
 	if out == nil {
 		return &expr.Literal{V: types.LongOf(0)}
@@ -65,4 +61,23 @@ func (q *selecting) eventTime() expr.Expr {
 		return &expr.Literal{V: types.LongOf(0)}
 	}
 	return nil
+}
+
+// laterOf is the later of two times. With padded, one of them can be NULL, as in a row of an outer join without a match;
+// then it is the other.
+func laterOf(a, b expr.Expr, padded bool) (expr.Expr, error) {
+	bind := func(name string, args ...expr.Expr) expr.Expr {
+		f, _ := expr.Lookup(name)
+		e, err := f.Bind(args)
+		if err != nil {
+			panic("BUG: " + name + " of times: " + err.Error())
+		}
+		return e
+	}
+	x, y := expr.As(a, types.Long), expr.As(b, types.Long)
+	whens := []expr.When{{Cond: bind(">=", a, b), Then: x}}
+	if padded {
+		whens = append(whens, expr.When{Cond: bind("IS NULL", b), Then: x})
+	}
+	return expr.BindCase(whens, y)
 }

@@ -190,6 +190,10 @@ func (a *analyzer) join(j *syntax.Join, ctes *cteScope, f *from) {
 		a.unnest(j, u, f)
 		return
 	}
+	if a.mode == Table {
+		a.tableJoin(j, ctes, f)
+		return
+	}
 	node, in := a.relation(j.Item, ctes, f)
 	before := len(a.ds)
 	a.joinRules(j)
@@ -248,9 +252,16 @@ func (a *analyzer) joinRules(j *syntax.Join) {
 	case j.Kind == syntax.JoinComma:
 		a.report(j.KindPos, CodeCommaJoin, "write JOIN ... ON, or CROSS JOIN", "only UNNEST can follow a comma in FROM")
 		return
-	case j.Natural || len(j.Using) > 0:
+	case (j.Natural || len(j.Using) > 0) && a.mode == Pipeline:
 		a.later(j.KindPos, name, "write the columns in ON")
 		return
+	case (j.Natural || len(j.Using) > 0 || j.Kind == syntax.JoinCross) && j.On != nil && a.mode == Table:
+		if j.Kind == syntax.JoinCross {
+			a.report(j.KindPos, CodeCrossJoinOn, "write JOIN instead, or move the condition to WHERE", "CROSS JOIN takes no ON")
+		} else {
+			a.report(j.KindPos, CodeUsing, "write the columns in ON too", "%s takes no ON", name)
+		}
+	case j.Natural || len(j.Using) > 0:
 	case j.Kind == syntax.JoinCross && j.On != nil:
 		a.report(j.KindPos, CodeCrossJoinOn, "write JOIN instead, or move the condition to WHERE", "CROSS JOIN takes no ON")
 	case j.Kind != syntax.JoinCross && j.On == nil:

@@ -111,6 +111,11 @@ func (q *selecting) star(it *syntax.SelectItem) {
 	}
 	inputs := q.from.scope.inputs
 	found := it.Qualifier == nil
+	if found {
+		for _, m := range q.from.scope.merged {
+			q.add(it, m.field.Name, m.expr, m.field)
+		}
+	}
 	for _, in := range inputs {
 		if it.Qualifier != nil && in.alias != it.Qualifier.Name {
 			continue
@@ -120,6 +125,9 @@ func (q *selecting) star(it *syntax.SelectItem) {
 			q.out.ok = false
 		}
 		for i, f := range in.columns {
+			if it.Qualifier == nil && q.from.scope.hides(in, f.Name) {
+				continue
+			}
 			name := f.Name
 			if len(inputs) > 1 && !in.unnest {
 				name = in.alias + "_" + f.Name

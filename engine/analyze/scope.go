@@ -25,6 +25,8 @@ type input struct {
 	unnest bool
 	// derived marks a subquery or CTE.
 	derived bool
+	// padded says that an outer join can put NULLs in the place of its rows.
+	padded bool
 	// broken marks a relation that was not found: its columns are unknown, and references to it are not reported.
 	broken bool
 }
@@ -32,6 +34,8 @@ type input struct {
 // scope is what expressions of one SELECT can name.
 type scope struct {
 	inputs []*input
+	// merged are the columns of USING and NATURAL, which have one name for both sides.
+	merged []*merged
 }
 
 func (s *scope) broken() bool {
@@ -113,8 +117,11 @@ func (a *analyzer) resolve(s *scope, c *syntax.ColumnRef) (ref, bool) {
 	var found []ref
 	var in []string
 	var all []string
+	if m := s.mergedAs(name); m != nil {
+		found, in = append(found, m.ref), append(in, m.alias)
+	}
 	for _, i := range s.inputs {
-		if r, ok := i.find(name); ok {
+		if r, ok := i.find(name); ok && !s.hides(i, name) {
 			found, in = append(found, r), append(in, i.alias)
 		}
 		all = append(all, i.names()...)

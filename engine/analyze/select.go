@@ -24,10 +24,14 @@ type selecting struct {
 
 func (a *analyzer) selectQuery(s *syntax.Select, ctes *cteScope) *relation {
 	before := len(a.ds)
+	crosses := a.crosses
+	a.crosses = nil
 	q := &selecting{analyzer: a, s: s, from: a.from(s, ctes)}
 	q.node = q.from.node
 	q.modeRules()
 	q.where()
+	q.warnCrosses()
+	a.crosses = crosses
 	q.grouping()
 	q.latestBy()
 	q.items()

@@ -282,11 +282,18 @@ func (g *generator) aggregate() string {
 
 func (g *generator) joined() string {
 	g.aliases = []string{"r", "q"}
-	on := pick(g, "r.k = q.k", "r.a = q.b AND q.k = r.k", "r.a % 3 = q.a % 3", "UPPER(r.k) = q.k")
+	on := pick(g, "r.k = q.k", "r.a = q.b AND q.k = r.k", "r.a % 3 = q.a % 3", "UPPER(r.k) = q.k", "r.a > q.b", "r.t <> q.t")
 	if g.IntN(2) == 0 {
 		on += " AND " + g.scalar(types.Bool)
 	}
-	from := " FROM " + g.relation() + " AS r JOIN " + g.relation() + " AS q ON " + on + g.where()
+	from := " FROM " + g.relation() + " AS r " + pick(g, "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL OUTER JOIN") + " " + g.relation() + " AS q ON " + on
+	if g.IntN(8) == 0 {
+		from = " FROM " + g.relation() + " AS r CROSS JOIN " + g.relation() + " AS q"
+	}
+	if g.IntN(4) == 0 {
+		from += " " + pick(g, "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN") + " " + g.relation() + " AS s ON s.k = q.k" + pick(g, "", " AND s.a = r.a", " AND s.a > r.b")
+	}
+	from += g.where()
 	if g.IntN(2) == 0 {
 		return "SELECT " + g.scalar(types.String) + " AS c1, " + g.scalar(types.Long) + " AS c2" + from
 	}

@@ -82,6 +82,10 @@ func (e *env) columnValue(p place) types.Value {
 		return *p.constant
 	case p.border > 0:
 		return types.LongOf(e.window[p.border-1])
+	case p.merged != nil:
+		return e.mergedValue(p.merged)
+	case p.ts && e.ts[p.source] == noTime:
+		return types.Null(types.Long)
 	case p.ts:
 		return types.LongOf(e.ts[p.source])
 	}

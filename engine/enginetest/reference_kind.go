@@ -14,6 +14,7 @@ type place struct {
 	ts       bool
 	border   int // 1 window_start, 2 window_end
 	constant *types.Value
+	merged   *mergedColumn
 	kind     types.Kind
 }
 
@@ -28,6 +29,11 @@ func (e *env) has(name string) bool {
 }
 
 func (e *env) find(c *syntax.ColumnRef) place {
+	if c.Qualifier == nil {
+		if m := e.mergedAs(c.Name.Name); m != nil {
+			return place{merged: m, source: m.left.source, kind: m.left.kind}
+		}
+	}
 	for i, s := range e.sources {
 		if c.Qualifier != nil && c.Qualifier.Name != s.alias {
 			continue

@@ -107,6 +107,7 @@ type env struct {
 	sources []source
 	vals    []types.Value
 	ts      []int64 // per source
+	merged  []mergedColumn
 	// group is set behind a grouping: the rows of the group, with their weights.
 	group []jrow
 	// window is the own window of a grouped row.
@@ -173,10 +174,8 @@ func (e *env) project(s *syntax.Select, out *table, rows []jrow) {
 				vals = append(vals, e.value(it.Expr))
 				continue
 			}
-			for _, src := range e.sources {
-				if it.Qualifier == nil || it.Qualifier.Name == src.alias {
-					vals = append(vals, row.vals[src.from:src.from+len(src.fields)]...)
-				}
+			for _, p := range e.starred(it) {
+				vals = append(vals, e.columnValue(p.place))
 			}
 		}
 		r := row.rrow
@@ -200,6 +199,9 @@ func (e *env) rowTs() int64 {
 	var ts int64
 	first := true
 	for i, src := range e.sources {
+		if e.ts[i] == noTime {
+			continue
+		}
 		if src.hasTs && (first || e.ts[i] > ts) {
 			ts, first = e.ts[i], false
 		}
@@ -263,15 +265,16 @@ func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jr
 			rows = e.unnest(rows, u)
 			continue
 		}
-		if j.Kind != syntax.JoinInner || r.pipeline {
+		if r.pipeline {
 			return nil, nil, fmt.Errorf("%w: %s", ErrNoReference, j.Kind)
 		}
 		right, alias, err := r.relation(j.Item, ctes)
 		if err != nil {
 			return nil, nil, err
 		}
+		using := e.usingOf(j, right)
 		e.add(source{alias: alias, fields: right.fields, label: right.label, hasTs: right.hasTs})
-		rows = e.join(rows, right.rows, j.On)
+		rows = e.join(rows, right.rows, j, using)
 		if right.label != all.label {
 			all.label += "," + right.label
 		}
@@ -364,72 +367,6 @@ func (e *env) unnest(rows []jrow, u *syntax.Unnest) []jrow {
 	return out
 }
 
-// join pairs rows for which ON is TRUE. Equalities between both sides are keys: typed, NULL never matches. The right
-// side's columns are the newest in e.
-func (e *env) join(left []jrow, right []rrow, on syntax.Expr) []jrow {
-	src := e.sources[len(e.sources)-1]
-	var keys [][2]syntax.Expr
-	var rest []syntax.Expr
-	for _, c := range conjuncts(on) {
-		if b, ok := c.(*syntax.Binary); ok && b.Op == "=" {
-			l, r := e.side(b.L), e.side(b.R)
-			if l == 1 && r == 2 {
-				keys = append(keys, [2]syntax.Expr{b.L, b.R})
-				continue
-			}
-			if l == 2 && r == 1 {
-				keys = append(keys, [2]syntax.Expr{b.R, b.L})
-				continue
-			}
-		}
-		rest = append(rest, c)
-	}
-	key := func(side int) (string, bool) {
-		var vals []types.Value
-		for _, k := range keys {
-			v := e.value(k[side])
-			if v.IsNull() {
-				return "", false
-			}
-			vals = append(vals, v)
-		}
-		return keyOf(vals), true
-	}
-	// The right rows are put where the joined row has them, so that the same expressions read them.
-	byKey := map[string][]rrow{}
-	blank := make([]types.Value, src.from)
-	for _, row := range right {
-		e.vals = append(append([]types.Value(nil), blank...), row.vals...)
-		e.ts = make([]int64, len(e.sources))
-		if k, ok := key(1); ok {
-			byKey[k] = append(byKey[k], row)
-		}
-	}
-	var out []jrow
-	for _, l := range left {
-		e.on(l)
-		k, ok := key(0)
-		if !ok {
-			continue
-		}
-		for _, r := range byKey[k] {
-			pair := jrow{rrow: l.rrow}
-			pair.vals = append(append([]types.Value(nil), l.vals...), r.vals...)
-			pair.parts = append(append([]int64(nil), l.parts...), r.ts)
-			pair.w = l.w * r.w
-			pair.at = max(l.at, r.at)
-			pass := true
-			for _, c := range rest {
-				pass = pass && e.on(pair).truth(c)
-			}
-			if pass {
-				out = append(out, pair)
-			}
-		}
-	}
-	return out
-}
-
 // side says which relations an expression reads: 0 none, 1 the left ones, 2 the newest, 3 both.
 func (e *env) side(x syntax.Expr) int {
 	out := 0
@@ -488,17 +425,8 @@ func (e *env) outputFields(s *syntax.Select) types.Schema {
 			add(itemName(it, i), e.kind(it.Expr))
 			continue
 		}
-		for _, src := range e.sources {
-			if it.Qualifier != nil && it.Qualifier.Name != src.alias {
-				continue
-			}
-			for _, f := range src.fields {
-				name := f.Name
-				if len(e.sources) > 1 && !src.unnest {
-					name = src.alias + "_" + name
-				}
-				add(name, f.Stored())
-			}
+		for _, p := range e.starred(it) {
+			add(p.name, p.kind)
 		}
 	}
 	if s.Window != nil {

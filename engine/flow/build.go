@@ -116,7 +116,12 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		}
 		b.add(n, l, out, scope)
 	case *plan.Join:
-		j := op.NewJoin(n.Left.Schema(), n.Right.Schema(), n.LeftKeys, n.RightKeys, n.Residual)
+		var j op.Operator
+		if n.Kind == plan.Inner {
+			j = op.NewJoin(n.Left.Schema(), n.Right.Schema(), n.LeftKeys, n.RightKeys, n.NullSafe, n.Residual)
+		} else {
+			j = op.NewOuterJoin(n.Left.Schema(), n.Right.Schema(), n.LeftKeys, n.RightKeys, n.NullSafe, n.Residual, outerKinds[n.Kind])
+		}
 		b.child(n.Left, j, 0, out, scope, marked)
 		b.child(n.Right, j, 1, out, scope, marked)
 		b.add(n, j, out, scope)
@@ -131,6 +136,12 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		panic(fmt.Sprintf("BUG: no operator for plan node %T", n))
 	}
 	return -1
+}
+
+// outerKinds is what a join of a plan is for the operator.
+var outerKinds = map[plan.JoinKind]op.OuterKind{
+	plan.Left: op.PadLeft, plan.Right: op.PadRight, plan.Full: op.PadBoth,
+	plan.Semi: op.Matched, plan.Anti: op.Unmatched, plan.Mark: op.Marked,
 }
 
 func (b *builder) scan(n *plan.Scan, out op.Emit, marked *scope) int {

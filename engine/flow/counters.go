@@ -46,6 +46,8 @@ func (f *Flow) Counters() Counters {
 			c.Filtered += o.Dropped
 		case *op.Join:
 			c.Filtered += o.Filtered
+		case *op.OuterJoin:
+			c.Filtered += o.Filtered
 		case *op.LatestBy:
 			c.Ignored += o.Ignored
 		case *op.Reduce:

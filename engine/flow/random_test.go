@@ -185,21 +185,7 @@ func drawPlan(t *rapid.T, depth int) plan.Node {
 		}
 		return r
 	case 4, 5:
-		l, r := drawPlan(t, depth-1), drawPlan(t, depth-1)
-		k := rapid.SampledFrom([]types.Kind{types.String, types.Long}).Draw(t, "key kind")
-		lk, rk := columnsOf(l, k), columnsOf(r, k)
-		if len(lk) == 0 || len(rk) == 0 {
-			return l
-		}
-		lks, rks := []expr.Expr{lk[0]}, []expr.Expr{rk[len(rk)-1]}
-		if rapid.Bool().Draw(t, "two keys") {
-			lks, rks = append(lks, call("IS NULL", anyColumn(t, l))), append(rks, call("IS NULL", anyColumn(t, r)))
-		}
-		j := plan.NewJoin(l, r, lks, rks, nil, plan.Inner)
-		if rapid.Bool().Draw(t, "residual") {
-			return plan.NewJoin(l, r, lks, rks, drawPredicate(t, j), plan.Inner)
-		}
-		return j
+		return drawJoin(t, depth)
 	case 6:
 		in := drawPlan(t, depth-1)
 		if js := columnsOf(in, types.Json); len(js) > 0 {

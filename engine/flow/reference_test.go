@@ -131,23 +131,7 @@ func evaluate(n plan.Node, epochs []epoch) relation {
 			}
 		}
 	case *plan.Join:
-		left, right := evaluate(n.Left, epochs), evaluate(n.Right, epochs)
-		for _, l := range left {
-			lk := values(n.LeftKeys, l.row, n.Left.Schema())
-			for _, r := range right {
-				rk := values(n.RightKeys, r.row, n.Right.Schema())
-				if !matches(lk, rk) {
-					continue
-				}
-				row := append(slices.Clone(l.row), r.row...)
-				if n.Residual != nil {
-					if v := value(n.Residual, row, kindsOf(n.Schema())); v.IsNull() || !v.Bool() {
-						continue
-					}
-				}
-				out.add(row, l.w*r.w)
-			}
-		}
+		join(n, evaluate(n.Left, epochs), evaluate(n.Right, epochs), out)
 	case *plan.Reduce:
 		for _, g := range group(n.Keys, n.In.Schema(), evaluate(n.In, epochs)) {
 			if g.rows > 0 {
@@ -176,15 +160,6 @@ func values(es []expr.Expr, row []types.Value, s types.Schema) []types.Value {
 		out[i] = value(e, row, kindsOf(s))
 	}
 	return out
-}
-
-func matches(a, b []types.Value) bool {
-	for i := range a {
-		if a[i].IsNull() || b[i].IsNull() || !types.Identical(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 type grouped struct {

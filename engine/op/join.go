@@ -37,25 +37,27 @@ type joinSide struct {
 	keys    zset.KeyBatch
 	recs    zset.KeyBatch
 	cols    zset.Batch // the key columns of the batch at hand
-	sel     []int32    // the rows whose key has no NULL
+	safe    int        // keys in which NULL equals NULL: the first ones
+	sel     []int32    // the rows whose other keys have no NULL
 }
 
 // maxJoinBatch bounds the rows of one output batch.
 const maxJoinBatch = 4096
 
-// NewJoin makes a join of rows of two schemas. residual, over the columns of both, may be nil.
-func NewJoin(left, right types.Schema, leftKeys, rightKeys []expr.Expr, residual expr.Expr) *Join {
+// NewJoin makes a join of rows of two schemas. In the first nullSafe keys NULL equals NULL; without keys every row
+// matches. residual, over the columns of both, may be nil.
+func NewJoin(left, right types.Schema, leftKeys, rightKeys []expr.Expr, nullSafe int, residual expr.Expr) *Join {
 	j := &Join{out: zset.NewBuilder(append(kindsOf(left), kindsOf(right)...))}
-	j.sides[0] = newJoinSide(leftKeys, len(left), 0)
-	j.sides[1] = newJoinSide(rightKeys, len(right), len(left))
+	j.sides[0] = newJoinSide(leftKeys, nullSafe, len(left), 0)
+	j.sides[1] = newJoinSide(rightKeys, nullSafe, len(right), len(left))
 	if residual != nil {
 		j.residual = expr.Compile(residual)
 	}
 	return j
 }
 
-func newJoinSide(keys []expr.Expr, width, first int) joinSide {
-	s := joinSide{first: first, rows: zset.NewArrangement(), cols: zset.Batch{Cols: make([]zset.Column, len(keys))}}
+func newJoinSide(keys []expr.Expr, nullSafe, width, first int) joinSide {
+	s := joinSide{first: first, safe: nullSafe, rows: zset.NewArrangement(), cols: zset.Batch{Cols: make([]zset.Column, len(keys))}}
 	used := make([]bool, width)
 	for _, k := range keys {
 		s.kernels = append(s.kernels, expr.Compile(k))
@@ -118,7 +120,7 @@ func (s *joinSide) encode(d Delta) {
 	nullable := false
 	for i, k := range s.kernels {
 		s.cols.Cols[i] = *k.Aligned(d.B, d.Sel)
-		nullable = nullable || s.cols.Cols[i].Valid != nil
+		nullable = nullable || i >= s.safe && s.cols.Cols[i].Valid != nil
 	}
 	s.sel = s.sel[:0]
 	for k := range d.Len() {
@@ -135,7 +137,7 @@ func (s *joinSide) encode(d Delta) {
 }
 
 func (s *joinSide) hasNull(i int) bool {
-	for c := range s.cols.Cols {
+	for c := s.safe; c < len(s.cols.Cols); c++ {
 		if s.cols.Cols[c].IsNull(i) {
 			return true
 		}

@@ -54,7 +54,7 @@ func (n net) take(d op.Delta) {
 
 func newPairJoin() *op.Join {
 	key := []expr.Expr{&expr.Column{Index: 0, Name: "k", K: types.Long}}
-	return op.NewJoin(pair, pair, key, key, nil)
+	return op.NewJoin(pair, pair, key, key, 0, nil)
 }
 
 func drawPairs(t *rapid.T, side int, name string) []pairRow {
@@ -108,7 +108,7 @@ func TestJoinIsBilinear(t *testing.T) {
 func TestJoinKeysAreTyped(t *testing.T) {
 	right := types.Schema{{Name: "x", Kind: types.Double}}
 	j := op.NewJoin(pair, right, []expr.Expr{&expr.Column{Index: 0, Name: "k", K: types.Long}},
-		[]expr.Expr{&expr.Column{Index: 0, Name: "x", K: types.Double}}, nil)
+		[]expr.Expr{&expr.Column{Index: 0, Name: "x", K: types.Double}}, 0, nil)
 	out := net{}
 	j.Apply(0, op.Delta{B: pairBatch([]pairRow{{k: 1, v: "a", w: 1}, {k: 0, v: "null", w: 1}})}, out.take)
 	b := zset.NewBuilder([]types.Kind{types.Double})

@@ -248,15 +248,23 @@ func (p *pruner) latestBy(n *LatestBy, need map[int]bool) (Node, []int) {
 
 func (p *pruner) join(n *Join, need map[int]bool) (Node, []int) {
 	width := len(n.Left.Schema())
-	if n.Residual != nil {
-		collect(n.Residual, need)
-	}
 	left, right := map[int]bool{}, map[int]bool{}
-	for c := range need {
-		if c < width {
+	split := func(c int) {
+		switch {
+		case c < width:
 			left[c] = true
-		} else {
+		case c < width+len(n.Right.Schema()):
 			right[c-width] = true
+		}
+	}
+	for c := range need {
+		if c < width || n.Kind.Pairs() {
+			split(c)
+		}
+	}
+	if n.Residual != nil {
+		for _, c := range Columns(n.Residual) {
+			split(c)
 		}
 	}
 	for i := range n.LeftKeys {
@@ -265,16 +273,23 @@ func (p *pruner) join(n *Join, need map[int]bool) (Node, []int) {
 	}
 	l, toLeft := p.node(n.Left, left)
 	r, toRight := p.node(n.Right, right)
-	out := slices.Clone(toLeft)
+	both := slices.Clone(toLeft)
 	for _, c := range toRight {
 		if c >= 0 {
 			c += len(l.Schema())
 		}
-		out = append(out, c)
+		both = append(both, c)
 	}
 	var residual expr.Expr
 	if n.Residual != nil {
-		residual = remap(n.Residual, out)
+		residual = remap(n.Residual, both)
 	}
-	return NewJoin(l, r, remapAll(n.LeftKeys, toLeft), remapAll(n.RightKeys, toRight), residual, n.Kind), out
+	out := NewNullSafeJoin(l, r, remapAll(n.LeftKeys, toLeft), remapAll(n.RightKeys, toRight), n.NullSafe, residual, n.Kind)
+	switch {
+	case n.Kind.Pairs():
+		return out, both
+	case n.Kind == Mark:
+		return out, append(both[:width:width], len(l.Schema()))
+	}
+	return out, both[:width]
 }

@@ -28,7 +28,9 @@ var rules = []Rule{
 	{"PushFilterThroughUnion", "a union is linear", pushFilterThroughUnion},
 	{"PushFilterThroughUnnest", "the condition does not read the element", pushFilterThroughUnnest},
 	{"PushFilterThroughReduce", "the condition reads keys only, so it drops whole groups", pushFilterThroughReduce},
-	{"PushFilterIntoJoin", "a pair of an inner join passes exactly when its side passes", pushFilterIntoJoin},
+	{"PushFilterIntoJoin", "a row passes exactly when the part of it that the condition reads passes, which is no padding", pushFilterIntoJoin},
+	{"KeysFromFilter", "the pairs of an inner join that pass an equality of one kind are those with that key", keysFromFilter},
+	{"PushResidual", "a row of a side that is not kept and fails the condition matches nothing", pushResidual},
 	{"MergeProjects", "the outer expressions can be computed from the inner input", mergeProjects},
 	{"DropIdentityProject", "the columns are passed on unchanged", dropIdentityProject},
 }
@@ -240,22 +242,24 @@ func pushFilterThroughReduce(n Node) Node {
 	return filtered(NewReduce(&Filter{In: r.In, Pred: below}, r.Keys, r.Aggs), above)
 }
 
+// pushFilterIntoJoin moves what reads one side only to that side: to the left one when every output row has a left row
+// that is no padding, to the right one likewise.
 func pushFilterIntoJoin(n Node) Node {
 	f, ok := n.(*Filter)
 	if !ok {
 		return nil
 	}
 	j, ok := f.In.(*Join)
-	if !ok || j.Kind != Inner {
+	if !ok || j.Kind == Full {
 		return nil
 	}
 	width := len(j.Left.Schema())
 	var left, right, above expr.Expr
 	for _, c := range Conjuncts(f.Pred) {
 		switch {
-		case reads(c, func(i int) bool { return i < width }):
+		case j.Kind != Right && reads(c, func(i int) bool { return i < width }):
 			left = And(left, c)
-		case reads(c, func(i int) bool { return i >= width }):
+		case (j.Kind == Inner || j.Kind == Right) && reads(c, func(i int) bool { return i >= width }):
 			right = And(right, Shift(c, -width))
 		default:
 			above = And(above, c)
@@ -264,8 +268,7 @@ func pushFilterIntoJoin(n Node) Node {
 	if left == nil && right == nil {
 		return nil
 	}
-	join := NewJoin(filtered(j.Left, left), filtered(j.Right, right), j.LeftKeys, j.RightKeys, j.Residual, j.Kind)
-	return filtered(join, above)
+	return filtered(j.over(filtered(j.Left, left), filtered(j.Right, right)), above)
 }
 
 func mergeProjects(n Node) Node {

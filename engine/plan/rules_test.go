@@ -103,6 +103,20 @@ Filter t.qty < r.qty -> Append
       Scan trades AS t [symbol, qty, price, at, legs] -> Append
     Filter r.qty > 7 -> Append
       Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"KeysFromFilter": {&plan.Filter{
+			In:   plan.NewJoin(scan(), scan(), nil, nil, nil, plan.Inner),
+			Pred: plan.And(apply("=", at(5, types.String, "r.symbol"), col(0)), apply("=", col(1), at(7, types.Double, "r.price"))),
+		}, `
+Filter t.qty = r.price -> Append
+  Join INNER on t.symbol = r.symbol -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"PushResidual": {plan.NewJoin(scan(), scan(), []expr.Expr{col(0)}, []expr.Expr{col(0)},
+			plan.And(big, apply(">", at(6, types.Long, "r.qty"), long(7))), plan.Left), `
+Join LEFT on t.symbol = t.symbol if t.qty > 5 -> Retract
+  Scan trades AS t [symbol, qty, price, at, legs] -> Append
+  Filter r.qty > 7 -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
 		"MergeProjects": {plan.NewProject(
 			plan.NewProject(scan(), []expr.Expr{apply("*", col(1), long(2)), col(0)}, []string{"d", "s"}),
 			[]expr.Expr{apply("+", at(0, types.Long, "d"), long(1))}, []string{"e"}), `
