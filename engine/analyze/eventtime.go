@@ -22,6 +22,9 @@ func (q *selecting) appendTs(node plan.Node) (plan.Node, *expr.Column) {
 
 // inputTs is the event time of a row of FROM: the later one of its parts.
 func (q *selecting) inputTs() expr.Expr {
+	if q.from.ts != nil {
+		return q.from.ts
+	}
 	var out expr.Expr
 	padded := false
 	for _, in := range q.from.scope.inputs {

@@ -17,6 +17,8 @@ type from struct {
 	summary string
 	// windowed says that a derived table below has a window.
 	windowed bool
+	// ts is the event time of the joined rows of a pipeline; nil before the first join.
+	ts *expr.Column
 }
 
 func (a *analyzer) from(s *syntax.Select, ctes *cteScope) from {
@@ -192,45 +194,8 @@ func (a *analyzer) join(j *syntax.Join, ctes *cteScope, f *from) {
 	}
 	if a.mode == Table {
 		a.tableJoin(j, ctes, f)
-		return
-	}
-	node, in := a.relation(j.Item, ctes, f)
-	before := len(a.ds)
-	a.joinRules(j)
-	left := f.node
-	width := 0
-	if left != nil {
-		width = len(left.Schema())
-	}
-	in.shift(width)
-	f.scope.inputs = append(f.scope.inputs, in)
-	f.summary += joinSummary(j, in)
-	var on expr.Expr
-	if j.On != nil {
-		b := &binder{analyzer: a, scope: f.scope, clause: "ON"}
-		on, _ = b.condition(j.On)
-	}
-	f.node = nil
-	if left == nil || node == nil || on == nil {
-		if j.On == nil && len(a.ds) == before {
-			a.later(j.KindPos, joinName(j), "write JOIN ... ON with an equality")
-		}
-		return
-	}
-	leftKeys, rightKeys, residual := splitOn(on, width)
-	if len(leftKeys) == 0 {
-		a.report(j.On, CodeJoinNoEquality, "write ON left.column = right.column", "ON needs an equality between both sides of the join")
-		return
-	}
-	a.warnKeyKinds(j, leftKeys, rightKeys)
-	switch {
-	case len(a.ds) > before && syntax.HasErrors(a.ds[before:]):
-	case a.mode == Pipeline:
-		a.later(j.KindPos, "a join in a pipeline", "join in a table")
-	case j.Kind != syntax.JoinInner:
-		a.later(j.KindPos, joinName(j), "")
-	default:
-		f.node = plan.NewJoin(left, node, leftKeys, rightKeys, residual, plan.Inner)
+	} else {
+		a.intervalJoin(j, ctes, f)
 	}
 }
 

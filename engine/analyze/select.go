@@ -332,7 +332,9 @@ func (q *selecting) groupNode(node plan.Node) plan.Node {
 		node, at = q.appendTs(node)
 		ts = at
 	}
-	return plan.NewWindow(node, ts.Index, q.s.Window.Size.Millis(), g.keys, g.aggs)
+	w := plan.NewWindow(node, ts.Index, q.s.Window.Size.Millis(), g.keys, g.aggs)
+	w.LatenessMs = q.opts.AllowedLatenessMs
+	return w
 }
 
 // label is what _source reads of the output: the labels of the inputs.

@@ -133,6 +133,8 @@ type table struct {
 	rows   []rrow
 	// inputs are the relations of the catalog below, which move the watermark of a window above.
 	inputs []string
+	// behind is how far behind the watermark of those inputs a row can be given out.
+	behind int64
 	// folded says that the rows are a state, not a history: LATEST BY cannot read them.
 	folded bool
 }

@@ -136,33 +136,32 @@ func (r *reference) windows(s *syntax.Select, e *env, keys []syntax.Expr, passed
 		reads[in] = true
 	}
 	tsAt := r.eventTimes()
-	mark := newWatermark(r.options)
+	mark := newWatermark(r.options, out.behind)
 	open := map[int64]map[string][]jrow{} // window start -> group -> rows
 	for _, ev := range r.history {
+		for _, row := range rowsAt[ev.at] {
+			ts := e.on(row).rowTs()
+			if mark.started && ts < mark.at {
+				r.late++
+				continue
+			}
+			start := ts - (ts%size+size)%size
+			if open[start] == nil {
+				open[start] = map[string][]jrow{}
+			}
+			k := e.key(keys)
+			open[start][k] = append(open[start][k], row)
+		}
 		switch {
 		case ev.Relation == "":
 			mark.advance(ev.EpochMs)
 		case reads[ev.Relation]:
-			for _, row := range rowsAt[ev.at] {
-				ts := e.on(row).rowTs()
-				if mark.started && ts < mark.at {
-					r.late++
-					continue
-				}
-				start := ts - (ts%size+size)%size
-				if open[start] == nil {
-					open[start] = map[string][]jrow{}
-				}
-				k := e.key(keys)
-				open[start][k] = append(open[start][k], row)
-			}
 			mark.row(ev.Relation, tsAt[ev.at])
-		default:
-			continue
 		}
 		r.closeWindows(s, e, out, open, size, mark, ev.at)
 	}
 	out.hasTs = true
+	out.behind = max(out.behind, r.options.AllowedLatenessMs)
 	return out
 }
 
@@ -216,7 +215,8 @@ type inputClock struct {
 	idle     bool
 }
 
-func newWatermark(o analyze.Options) *watermark {
+// newWatermark trails the newest rows further when the rows below can come behind their own watermark.
+func newWatermark(o analyze.Options, behind int64) *watermark {
 	w := &watermark{lag: o.LatenessMs, idle: o.IdleMs, inputs: map[string]*inputClock{}}
 	if w.lag == 0 {
 		w.lag = analyze.DefaultLatenessMs
@@ -224,7 +224,7 @@ func newWatermark(o analyze.Options) *watermark {
 	if w.idle == 0 {
 		w.idle = analyze.DefaultIdleMs
 	}
-	w.lag += o.AllowedLatenessMs // windows close that much later
+	w.lag += max(o.AllowedLatenessMs, behind) // windows close that much later
 	return w
 }
 

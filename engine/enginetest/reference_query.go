@@ -55,7 +55,8 @@ func (r *reference) union(s *syntax.SetOp, ctes map[string]*table) (*table, erro
 		return nil, err
 	}
 	out := &table{fields: left.fields.Clone(), hasTs: left.hasTs && right.hasTs, label: left.label + "," + right.label,
-		inputs: append(append([]string(nil), left.inputs...), right.inputs...), folded: left.folded || right.folded}
+		inputs: append(append([]string(nil), left.inputs...), right.inputs...), folded: left.folded || right.folded,
+		behind: max(left.behind, right.behind)}
 	for i := range out.fields {
 		if k := common(left.fields[i].Stored(), right.fields[i].Stored()); k != left.fields[i].Stored() {
 			out.fields[i] = types.Field{Name: left.fields[i].Name, Kind: k}
@@ -132,7 +133,7 @@ func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*tabl
 			passed = append(passed, row)
 		}
 	}
-	out := &table{label: t.label, inputs: t.inputs, folded: t.folded}
+	out := &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind}
 	for _, src := range e.sources {
 		out.hasTs = out.hasTs || src.hasTs
 	}
@@ -255,7 +256,7 @@ func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jr
 		return nil, nil, err
 	}
 	e.add(source{alias: alias, fields: t.fields, label: t.label, hasTs: t.hasTs})
-	all := &table{label: t.label, inputs: t.inputs, folded: t.folded}
+	all := &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind}
 	rows := make([]jrow, len(t.rows))
 	for i, row := range t.rows {
 		rows[i] = jrow{rrow: row, parts: []int64{row.ts}}
@@ -266,7 +267,10 @@ func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jr
 			continue
 		}
 		if r.pipeline {
-			return nil, nil, fmt.Errorf("%w: %s", ErrNoReference, j.Kind)
+			if rows, err = r.within(rows, all, j, ctes, e); err != nil {
+				return nil, nil, err
+			}
+			continue
 		}
 		right, alias, err := r.relation(j.Item, ctes)
 		if err != nil {

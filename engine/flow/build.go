@@ -31,7 +31,7 @@ type path struct {
 	rows    int64
 	reached *int64 // rows that came to the end
 	filters []*op.Filter
-	window  *op.Window
+	late    *op.Lateness
 	latest  *op.LatestBy
 }
 
@@ -44,7 +44,7 @@ func (b *builder) build() {
 	for i := range q.Inputs {
 		f.inputs = append(f.inputs, newInput(i, &q.Inputs[i]))
 	}
-	all := b.newScope(q.Root)
+	all := b.newScope(q.Root, 0)
 	at := b.node(q.Root, f.out.take, all, nil)
 	b.end(at, nil)
 	f.out.sorted = len(f.nodes) > 0 && isSorted(f.nodes[len(f.nodes)-1].op)
@@ -55,9 +55,9 @@ func isSorted(o op.Operator) bool {
 	return ok && r.Sorted()
 }
 
-// newScope makes the watermark over the inputs below a node.
-func (b *builder) newScope(n plan.Node) *scope {
-	s := newScope(b.f.query.Time)
+// newScope makes the watermark over the inputs below a node, for an operator that waits a while longer.
+func (b *builder) newScope(n plan.Node, wait int64) *scope {
+	s := newScope(b.f.query.Time, wait)
 	var walk func(plan.Node)
 	walk = func(n plan.Node) {
 		if leaf, ok := n.(*plan.Scan); ok {
@@ -126,12 +126,14 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.child(n.Right, j, 1, out, scope, marked)
 		b.add(n, j, out, scope)
 	case *plan.Window:
-		own := b.newScope(n.In)
+		own := b.newScope(n, plan.InLag(n))
 		w := op.NewWindow(n.Ts, n.SizeMs, n.Keys, n.Aggs, n.In.AppendOnly(), b.lateInto(n.In.Schema()))
 		if at := b.child(n.In, w, 0, out, own, own); at >= 0 {
-			b.f.paths[at].window = w
+			b.f.paths[at].late = &w.Late
 		}
 		b.add(n, w, out, own)
+	case *plan.IntervalJoin:
+		b.intervalJoin(n, out)
 	default:
 		panic(fmt.Sprintf("BUG: no operator for plan node %T", n))
 	}

@@ -13,8 +13,10 @@ type Counters struct {
 	Paths []Path
 	// Filtered, Late and Ignored are totals, including rows dropped after a join or a grouping.
 	Filtered int64
-	// Late rows came after their window had closed.
+	// Late rows came behind the watermark of a window or an interval join and were dropped.
 	Late int64
+	// LateBy says how late they were.
+	LateBy op.Lateness
 	// Ignored rows were older than the row that LATEST BY retains, or took back a row that it does not retain.
 	Ignored int64
 	// WindowsClosed is the number of windows that have been closed.
@@ -53,10 +55,15 @@ func (f *Flow) Counters() Counters {
 		case *op.Reduce:
 			c.Overflows += o.Overflows
 		case *op.Window:
-			c.Late += o.Late
+			c.LateBy.Add(o.Late)
 			c.WindowsClosed += o.Closed
+		case *op.IntervalJoin:
+			c.Filtered += o.Filtered
+			c.LateBy.Add(o.Late[0])
+			c.LateBy.Add(o.Late[1])
 		}
 	}
+	c.Late = c.LateBy.Rows
 	return c
 }
 
@@ -65,8 +72,8 @@ func (p *path) count() Path {
 	for _, f := range p.filters {
 		out.Filtered += f.Dropped
 	}
-	if p.window != nil {
-		out.Late = p.window.Late
+	if p.late != nil {
+		out.Late = p.late.Rows
 	}
 	if p.latest != nil {
 		out.Ignored = p.latest.Ignored

@@ -153,6 +153,8 @@ func fingerprint(q *plan.Query) uint64 {
 			fmt.Fprintf(h, " %v %d %d", n.Keys, n.Ts, n.Retract)
 		case *plan.Window:
 			fmt.Fprintf(h, " %d", n.Ts)
+		case *plan.IntervalJoin:
+			fmt.Fprintf(h, " %d %d", n.LeftTs, n.RightTs)
 		}
 		for _, c := range n.Schema() {
 			fmt.Fprintf(h, " %s", c.Stored())

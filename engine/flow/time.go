@@ -75,8 +75,9 @@ type scope struct {
 	watermark int64
 }
 
-func newScope(t plan.Time) *scope {
-	return &scope{lag: t.WatermarkLag + t.AllowedLateness, watermark: none}
+// newScope makes a watermark that trails the newest rows by the lag of the query and what an operator waits beyond.
+func newScope(t plan.Time, wait int64) *scope {
+	return &scope{lag: t.WatermarkLag + wait, watermark: none}
 }
 
 func (s *scope) add(in *input) {

@@ -38,8 +38,10 @@ type Window struct {
 	closed int64        // windows that end at or before this are closed
 	onLate Emit
 
-	// Late counts late rows, Closed the windows given out.
-	Late, Closed int64
+	// Late are the books of late rows.
+	Late Lateness
+	// Closed counts the windows given out.
+	Closed int64
 }
 
 var _ Operator = (*Window)(nil)
@@ -69,11 +71,8 @@ func NewWindow(ts int, size int64, keys []expr.Expr, calls []agg.Call, appendOnl
 // Apply folds rows into their windows.
 func (w *Window) Apply(_ int, d Delta, _ Emit) {
 	w.admit(d)
-	if len(w.late) > 0 {
-		w.Late += int64(len(w.late))
-		if w.onLate != nil {
-			w.onLate(Delta{B: d.B, Sel: w.late, Stable: d.Stable})
-		}
+	if len(w.late) > 0 && w.onLate != nil {
+		w.onLate(Delta{B: d.B, Sel: w.late, Stable: d.Stable})
 	}
 	if len(w.sel) == 0 {
 		return
@@ -109,13 +108,18 @@ func (w *Window) admit(d Delta) {
 	col := &d.B.Cols[w.ts]
 	for k := range d.Len() {
 		i := d.At(k)
-		if col.IsNull(i) {
-			w.late = append(w.late, int32(i))
-			continue
+		ts, by, late := int64(0), int64(0), true
+		if !col.IsNull(i) {
+			mark := w.closed
+			if d.Marks != nil {
+				mark = d.Marks[i]
+			}
+			ts = col.I64[i]
+			by, late = lateBy(ts, mark)
 		}
-		ts := col.I64[i]
 		start, ok := windowStart(ts, w.size)
-		if !ok || start+w.size <= w.closed || d.Marks != nil && ts < d.Marks[i] {
+		if late || !ok {
+			w.Late.add(by)
 			w.late = append(w.late, int32(i))
 			continue
 		}
@@ -207,12 +211,12 @@ func (*Window) Flush(Emit) {}
 // Waits reports whether a window is open.
 func (w *Window) Waits() bool { return len(w.open) > 0 }
 
-const windowVersion = 1
+const windowVersion = 2
 
 // AppendSnapshot appends the open windows.
 func (w *Window) AppendSnapshot(dst []byte) []byte {
 	dst = append(dst, windowVersion)
-	dst = binary.AppendVarint(dst, w.Late)
+	dst = w.Late.append(dst)
 	dst = binary.AppendVarint(dst, w.Closed)
 	dst = binary.AppendVarint(dst, w.closed)
 	dst = binary.AppendUvarint(dst, uint64(len(w.open)))
@@ -233,7 +237,8 @@ func (w *Window) Restore(b []byte) error {
 	if err != nil {
 		return err
 	}
-	w.Late, w.Closed, w.closed = s.varint(), s.varint(), s.varint()
+	w.Late.restore(s)
+	w.Closed, w.closed = s.varint(), s.varint()
 	w.open = make([]openWindow, s.count())
 	for i := range w.open {
 		w.open[i].start = s.varint()

@@ -119,11 +119,13 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		for i := range 3 { // the borders and the event time stay
 			keep = append(keep, len(keys)+len(calls)+i)
 		}
-		return NewWindow(in, to[n.Ts], n.SizeMs, remapAll(keys, to), remapCalls(calls, to)), keep
+		return n.with(in, to[n.Ts], remapAll(keys, to), remapCalls(calls, to)), keep
 	case *LatestBy:
 		return p.latestBy(n, need)
 	case *Join:
 		return p.join(n, need)
+	case *IntervalJoin:
+		return p.interval(n, need)
 	}
 	panic("BUG: a node that prune does not know: " + n.Name())
 }

@@ -67,8 +67,10 @@ type Window struct {
 	// Ts is the position of the event time in the input.
 	Ts     int
 	SizeMs int64
-	Keys   []expr.Expr
-	Aggs   []agg.Call
+	// LatenessMs is how far behind the watermark a row may be and still count: windows close that much later.
+	LatenessMs int64
+	Keys       []expr.Expr
+	Aggs       []agg.Call
 
 	schema types.Schema
 }
@@ -115,7 +117,14 @@ func (n *Window) Detail() string {
 	return "TUMBLING(" + FormatMillis(n.SizeMs) + ") " + groupDetail(n.Keys, n.Aggs)
 }
 
-func (n *Window) withChildren(c []Node) Node { return NewWindow(c[0], n.Ts, n.SizeMs, n.Keys, n.Aggs) }
+func (n *Window) withChildren(c []Node) Node { return n.with(c[0], n.Ts, n.Keys, n.Aggs) }
+
+// with is the same window over another input.
+func (n *Window) with(in Node, ts int, keys []expr.Expr, aggs []agg.Call) *Window {
+	out := NewWindow(in, ts, n.SizeMs, keys, aggs)
+	out.LatenessMs = n.LatenessMs
+	return out
+}
 
 // LatestBy keeps, for each value of the columns Keys, the newest whole row by column Ts: an equal time replaces, an
 // older one is ignored. A retraction removes the key only when its row equals the retained one, and nothing older

@@ -124,7 +124,7 @@ func foldConstants(n Node) Node {
 	case *Reduce:
 		out = NewReduce(n.In, foldAll(n.Keys), foldCalls(n.Aggs, fold))
 	case *Window:
-		out = NewWindow(n.In, n.Ts, n.SizeMs, foldAll(n.Keys), foldCalls(n.Aggs, fold))
+		out = n.with(n.In, n.Ts, foldAll(n.Keys), foldCalls(n.Aggs, fold))
 	}
 	if !changed {
 		return nil

@@ -68,11 +68,11 @@ func open(t *testing.T, bucket *memory) *catalog.Store {
 // to true when the SQL that it needs is built; nothing else has to change.
 var planted = map[string]bool{
 	"VWAP by symbol (5s)":         true,
-	"Trade vs quote spread":       false, // JOIN ... WITHIN
+	"Trade vs quote spread":       true,
 	"Hot symbol VWAP (nested)":    false, // WITH, IN (SELECT ...)
 	"Order bursts (session)":      false, // WINDOW SESSION
-	"Unfilled orders (LEFT JOIN)": false, // LEFT JOIN ... WITHIN
-	"JSON payload join":           false, // JOIN ... WITHIN
+	"Unfilled orders (LEFT JOIN)": true,
+	"JSON payload join":           true,
 	"fill-rate-5s":                true,
 	"positions":                   true,
 	"gold_tier_orders":            true,
