@@ -2,16 +2,17 @@ package server
 
 import (
 	"context"
-	"runtime"
+	goruntime "runtime"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"github.com/streamsforge/streamsforge/httpapi"
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/config"
+	"github.com/streamsforge/streamsforge/server/runtime"
+	"github.com/streamsforge/streamsforge/server/view"
+	"github.com/streamsforge/streamsforge/streams"
 )
 
 // newRegistry is the registry behind /metrics. Names are streamsforge_<subsystem>_<name>_<unit>[_total].
@@ -19,7 +20,7 @@ func newRegistry(s *config.Settings) *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "streamsforge_build_info", Help: "Is 1; the labels say what runs.",
-		ConstLabels: prometheus.Labels{"version": s.Version, "revision": Revision(), "go": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": s.Version, "revision": Revision(), "go": goruntime.Version()},
 	})
 	build.Set(1)
 	r.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -37,9 +38,8 @@ const scrapeTimeout = 2 * time.Second
 // that counting costs nothing while rows move. Labels are the environment and the name.
 type entityMetrics struct {
 	catalog *catalog.Store
-	runtime httpapi.Runtime
-	js      jetstream.JetStream
-	now     func() time.Time
+	runtime *runtime.Runtime
+	log     *streams.Server
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -71,6 +71,23 @@ var (
 	entityDegraded = desc("entity_degraded", "Is 1 while a table or pipeline lacks retained input.", "environment", "kind", "name")
 	entitiesHidden = desc("entities_hidden", "Entities that are not shown because there are too many.", "environment")
 
+	entityCommits       = desc("entity_commits_total", "Entries that a table or pipeline appended to its journal.", "environment", "kind", "name")
+	entityCommitSeconds = desc("entity_commit_seconds_total", "Time that those appends took until they were acknowledged.", "environment", "kind", "name")
+	entityCheckpoints   = desc("entity_checkpoints_total", "Checkpoints that a table or pipeline wrote.", "environment", "kind", "name")
+	entitySteps         = desc("entity_steps_total", "Steps of a table or pipeline; a step takes one epoch or more.", "environment", "kind", "name")
+	entityBehind        = desc("entity_epochs_behind", "Epochs that a table or pipeline is behind the clock.", "environment", "kind", "name")
+	entityFiltered      = desc("entity_filtered_rows_total", "Rows that a table or pipeline left out by its conditions.", "environment", "kind", "name")
+	entitySlow          = desc("entity_slow_subscribers_total", "Subscribers that were dropped because they did not keep up.", "environment", "kind", "name")
+	watermarkLag        = desc("pipeline_watermark_lag_seconds", "Server time less the watermark of a running pipeline.", "environment", "pipeline")
+
+	clockEpoch    = desc("clock_epoch", "Newest epoch of an environment.", "environment")
+	clockRecords  = desc("clock_epochs_total", "Epochs recorded since the start.", "environment")
+	clockInterval = desc("clock_interval_seconds", "Shortest time between two epochs at the present load.", "environment")
+	damaged       = desc("checkpoint_damaged_total", "Checkpoints that could not be read and were passed over.", "environment")
+
+	natsRefused  = desc("nats_refused_operations_total", "Operations of NATS clients that were refused by permission.")
+	logOverflows = desc("jetstream_overflow_reports_total", "Reports that a stream was sent more than it could store.", "stream")
+
 	logBytes   = desc("jetstream_bytes", "Bytes that JetStream stores.", "storage")
 	logStreams = desc("jetstream_streams", "Streams of JetStream.")
 )
@@ -88,7 +105,7 @@ func (m *entityMetrics) Collect(out chan<- prometheus.Metric) {
 		}
 		m.environment(env.Name, sn, out)
 	}
-	m.log(out)
+	m.store(out)
 }
 
 func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<- prometheus.Metric) {
@@ -97,6 +114,12 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 	}
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	if c, ok := m.runtime.ClockStats(env); ok {
+		gauge(clockEpoch, float64(c.Epoch), env)
+		counter(clockRecords, int64(c.Records), env)
+		gauge(clockInterval, c.IntervalSeconds, env)
+		counter(damaged, c.DamagedCheckpoints, env)
 	}
 	left := maxEntities
 	for _, s := range sn.Sources() {
@@ -118,7 +141,7 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 		if left--; left < 0 {
 			break
 		}
-		m.state(env, catalog.InputTable, t.ID, t.Name, gauge)
+		m.entity(env, catalog.InputTable, t.ID, t.Name, out)
 		v, err := m.runtime.TableMetrics(env, t.ID)
 		if err != nil {
 			continue
@@ -139,7 +162,7 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 			continue
 		}
 		seen[p.Name] = true
-		m.state(env, catalog.InputPipeline, p.ID, p.Name, gauge)
+		m.entity(env, catalog.InputPipeline, p.ID, p.Name, out)
 		v, err := m.runtime.PipelineMetrics(env, p.ID)
 		if err != nil {
 			continue
@@ -154,27 +177,53 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 	gauge(entitiesHidden, float64(max(0, hidden)), env)
 }
 
-func (m *entityMetrics) state(env string, kind catalog.InputKind, id, name string, gauge func(*prometheus.Desc, float64, ...string)) {
+// entity reports what tables and pipelines have in common.
+func (m *entityMetrics) entity(env string, kind catalog.InputKind, id, name string, out chan<- prometheus.Metric) {
+	labels := []string{env, string(kind), name}
+	send := func(d *prometheus.Desc, t prometheus.ValueType, v float64) {
+		out <- prometheus.MustNewConstMetric(d, t, v, labels...)
+	}
 	observed := m.runtime.Observed(env, kind, id)
-	running, degraded := 0.0, 0.0
-	if observed.Status == "Running" {
-		running = 1
+	running := observed.Status == view.Running
+	send(entityRunning, prometheus.GaugeValue, one(running))
+	send(entityDegraded, prometheus.GaugeValue, one(observed.Degraded != nil))
+	s, ok := m.runtime.Stats(env, kind, id)
+	if !ok {
+		return // it has never run
 	}
-	if observed.Degraded != nil {
-		degraded = 1
+	send(entityCommits, prometheus.CounterValue, float64(s.Commits))
+	send(entityCommitSeconds, prometheus.CounterValue, s.CommitSeconds)
+	send(entityCheckpoints, prometheus.CounterValue, float64(s.Checkpoints))
+	send(entitySteps, prometheus.CounterValue, float64(s.Steps))
+	send(entityBehind, prometheus.GaugeValue, float64(s.EpochsBehind))
+	send(entityFiltered, prometheus.CounterValue, float64(s.Filtered))
+	send(entitySlow, prometheus.CounterValue, float64(s.SlowReaders))
+	if kind == catalog.InputPipeline && running && s.WatermarkMs > 0 {
+		lag := time.Since(time.UnixMilli(s.WatermarkMs)).Seconds()
+		out <- prometheus.MustNewConstMetric(watermarkLag, prometheus.GaugeValue, lag, env, name)
 	}
-	gauge(entityRunning, running, env, string(kind), name)
-	gauge(entityDegraded, degraded, env, string(kind), name)
 }
 
-func (m *entityMetrics) log(out chan<- prometheus.Metric) {
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+func (m *entityMetrics) store(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	info, err := m.js.AccountInfo(ctx)
+	info, err := m.log.JetStream().AccountInfo(ctx)
 	if err != nil {
 		return // a scrape without these series says that the log did not answer
 	}
 	out <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(info.Store), "file")
 	out <- prometheus.MustNewConstMetric(logBytes, prometheus.GaugeValue, float64(info.Memory), "memory")
+	refused, _ := m.log.Refusals()
+	out <- prometheus.MustNewConstMetric(natsRefused, prometheus.CounterValue, float64(refused))
+	for stream, n := range m.log.Overflows() {
+		out <- prometheus.MustNewConstMetric(logOverflows, prometheus.CounterValue, float64(n), stream)
+	}
 	out <- prometheus.MustNewConstMetric(logStreams, prometheus.GaugeValue, float64(info.Streams))
 }

@@ -102,7 +102,7 @@ func ingestIdentity(c *catalog.Store, user, source string) (*streams.Identity, e
 func identityOf(c access.Connection, resources []access.Resource) *streams.Identity {
 	var write, read []string
 	for _, r := range resources {
-		write, read = append(write, r.Write...), append(read, r.Read...)
+		write, read = append(append(write, r.Write...), r.Requests...), append(read, r.Read...)
 	}
 	return &streams.Identity{
 		User: c.User, Publish: widen(c.Publish, write), Subscribe: widen(c.Subscribe, read), Streams: c.Streams, Expires: c.Expires,
@@ -154,6 +154,20 @@ func isWildcard(subject string) bool { return strings.Contains(subject, "*") }
 // published to without a new connection.
 const everything = "*"
 
+// The reads that the micro service answers; see docs/adr/0002.
+var (
+	tableReads    = []string{"rows", "search", "shard", "history", "metrics", "replay"}
+	pipelineReads = []string{"results", "metrics", "replay"}
+)
+
+func each(verbs []string, subject func(verb string) string) []string {
+	out := make([]string, len(verbs))
+	for i, v := range verbs {
+		out[i] = subject(v)
+	}
+	return out
+}
+
 // natsResources lists what NATS clients can be given rights on.
 func natsResources(store *catalog.Store) ([]access.Resource, error) {
 	var out []access.Resource
@@ -174,12 +188,14 @@ func natsResources(store *catalog.Store) ([]access.Resource, error) {
 			out = append(out, access.Resource{
 				Env: env.Name, Kind: "pipeline", Name: p.Name, Tags: p.Tags,
 				Read: []string{streams.ResultSubject(env.Name, p.ID)}, Streams: []string{streams.ResultStream(env.Name, p.ID)},
+				Requests: each(pipelineReads, func(verb string) string { return streams.PipelineReadSubject(env.Name, p.ID, verb) }),
 			})
 		}
 		for _, t := range sn.Tables() {
 			out = append(out, access.Resource{
 				Env: env.Name, Kind: "table", Name: t.Name, Tags: t.Tags,
 				Read: []string{streams.DeltaSubject(env.Name, t.Name)}, Streams: []string{streams.TableStream(env.Name, t.ID)},
+				Requests: each(tableReads, func(verb string) string { return streams.TableReadSubject(env.Name, t.Name, verb) }),
 			})
 		}
 	}
@@ -191,7 +207,13 @@ func wildcards(env string) []access.Resource {
 	prefix := "sf." + streams.Encode(env) + "."
 	return []access.Resource{
 		{Env: env, Kind: "source", Name: everything, Write: []string{prefix + "source.*"}, Read: []string{prefix + "source.*"}},
-		{Env: env, Kind: "pipeline", Name: everything, Read: []string{prefix + "pipeline.*.result"}},
-		{Env: env, Kind: "table", Name: everything, Read: []string{prefix + "table.*.delta"}},
+		{
+			Env: env, Kind: "pipeline", Name: everything, Read: []string{prefix + "pipeline.*.result"},
+			Requests: each(pipelineReads, func(verb string) string { return prefix + "pipeline.*." + verb }),
+		},
+		{
+			Env: env, Kind: "table", Name: everything, Read: []string{prefix + "table.*.delta"},
+			Requests: each(tableReads, func(verb string) string { return prefix + "table.*." + verb }),
+		},
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -218,7 +219,14 @@ func (s *Server) startRuntime(ctx context.Context) error {
 			return ctx.Err()
 		}
 	})
-	s.stopsWith(func(ctx context.Context) error { return errors.Join(watched(ctx), rt.Close(ctx)) })
+	answers, err := rt.Answer(s.settings.Version)
+	if err != nil {
+		return errors.Join(err, watched(ctx), rt.Close(ctx))
+	}
+	s.stopsWith(func(ctx context.Context) error {
+		answers.Close()
+		return errors.Join(watched(ctx), rt.Close(ctx))
+	})
 	return nil
 }
 
@@ -245,7 +253,7 @@ func (s *Server) openGate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.registry.Register(&entityMetrics{catalog: s.catalog, runtime: s.runtime, js: s.log.JetStream()}); err != nil {
+	if err := s.registry.Register(&entityMetrics{catalog: s.catalog, runtime: s.runtime, log: s.log}); err != nil {
 		return err
 	}
 	api, err := httpapi.New(httpapi.Options{
@@ -290,7 +298,7 @@ func (s *Server) instance(ctx context.Context) httpapi.Instance {
 	}
 	for _, name := range i.Plugins {
 		if k, err := connectors.Lookup(name); err == nil {
-			i.PluginVersions[name] = k.Descriptor.Version
+			i.PluginVersions[name] = cmp.Or(k.Descriptor.Version, "1.0.0")
 		}
 	}
 	if demo := s.demo.alive(ctx, s.access); len(demo) > 0 {

@@ -50,6 +50,8 @@ type Server struct {
 	steps  []step
 	passed atomic.Int32 // how many steps of the start are done
 	ran    atomic.Bool
+	// wasRestored is set once everything that ran before has caught up.
+	wasRestored atomic.Bool
 
 	// failed receives the first error of a component that ends by itself.
 	failed chan error
@@ -183,10 +185,10 @@ func (s *Server) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// checks are the parts of the start, and whether each is there.
+// checks are the parts of the start, and whether tables and pipelines are where they were.
 func (s *Server) checks() []view.Check {
 	passed := int(s.passed.Load())
-	out := make([]view.Check, 0, len(s.steps))
+	out := make([]view.Check, 0, len(s.steps)+1)
 	for i, st := range s.steps {
 		c := view.Check{Name: st.name, OK: i < passed}
 		if i == passed {
@@ -194,7 +196,24 @@ func (s *Server) checks() []view.Check {
 		}
 		out = append(out, c)
 	}
-	return out
+	return append(out, s.restored(passed == len(s.steps)))
+}
+
+// restored is the check that what ran before runs again. It holds for good once it has
+// held: a table that is built later is not a reason to send requests elsewhere.
+func (s *Server) restored(started bool) view.Check {
+	c := view.Check{Name: "restored", OK: s.wasRestored.Load()}
+	if c.OK || !started {
+		return c
+	}
+	done, of := s.runtime.Restored()
+	if done == of {
+		s.wasRestored.Store(true)
+		c.OK = true
+		return c
+	}
+	c.Progress = fmt.Sprintf("%d of %d tables and pipelines restored", done, of)
+	return c
 }
 
 // background runs a component until its stop, and makes the server fail when it ends

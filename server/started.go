@@ -74,9 +74,9 @@ func (s Started) Text() string {
 func demoWarning(demo []string, settings *config.Settings) string {
 	names := strings.Join(demo, ", ")
 	if config.LoopbackOnly(settings.HTTP.Host) {
-		return fmt.Sprintf("Demo passwords are in use (%s). Keep this server on the loopback address until they are changed.", names)
+		return fmt.Sprintf("Demo passwords are in use (%s). Keep this server on the loopback address until they are changed with PUT /api/users/{username}.", names)
 	}
-	return fmt.Sprintf("Demo passwords are in use (%s) and the server listens on %s: anyone who reaches it can log in. Set Http:Host to 127.0.0.1 or change them now.", names, settings.HTTP.Host)
+	return fmt.Sprintf("Demo passwords are in use (%s) and the server listens on %s: anyone who reaches it can log in. Set Http:Host to 127.0.0.1, or change them now with PUT /api/users/{username}.", names, settings.HTTP.Host)
 }
 
 func demoBanner(open bool) string {
