@@ -121,28 +121,15 @@ func (w *worker) pipelineAgain(ctx context.Context, rec *record, last streams.St
 		w.at = rec.Built
 	}
 	if fresh {
-		w.env.clk.Place(w.node, w.at, 0, !away)
-		w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
-		if !away && rec.Joined > w.at {
-			w.joinAt = rec.Joined
-			w.env.clk.StopAt(w.node, rec.Joined)
-		}
-		w.silent = away || w.joinAt > 0
-		w.note()
-		if !w.silent {
-			w.e.restored(w)
-		}
+		w.goOn(rec, 0, away)
 		return nil
 	}
 	if err := w.replay(ctx, p, false); err != nil {
 		return err
 	}
 	w.rowsOut = int64(w.entries)
-	w.silent = away
-	w.env.clk.Place(w.node, w.at, last.Epoch, !away)
-	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
-	w.note()
-	w.e.restored(w)
+	w.held = nil
+	w.goOn(rec, max(p.last, p.lateLast), away)
 	return nil
 }
 
@@ -427,6 +414,9 @@ func (w *worker) askToJoin(ctx context.Context) error {
 	c := clock.Change{Node: w.node, Kind: w.e.kind, Key: w.e.id}
 	if w.node != w.e.node {
 		c.Held = w.e.node
+	}
+	if err := w.e.asking(ctx, w.env.clk.Head().Epoch); err != nil {
+		return err
 	}
 	at, err := w.env.seq.Join(ctx, c)
 	if err != nil {

@@ -44,6 +44,8 @@ type entity struct {
 	gen      uint64          // the version whose entries the journal ends with
 	shape    shape
 	made     bool    // a generation has joined: gen and shape count
+	rec      *record // what the journal is made by
+	tail     uint64  // epoch of the newest entry when the process began
 	pending  *record // of a build
 	present  bool    // takes part in the clock, by the epoch log
 	run      *worker
@@ -102,12 +104,21 @@ func (e *entity) restored(w *worker) {
 		e.stream, e.gen, e.shape, e.made = w.journal.Stream(), w.gen, shapeOf(w.prog), true
 		if !w.silent {
 			e.degraded = nil
+			if e.pending != nil {
+				e.rec, e.pending = e.pending, nil
+			}
 		}
-		e.pending = nil
 	})
 	if !w.silent {
 		w.stats.live.Store(true)
 	}
+}
+
+// knows sets what the journal is made by.
+func (e *entity) knows(rec *record) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.rec, e.pending = rec, nil
 }
 
 // building notes that a worker computes a generation that nobody sees yet.
@@ -135,21 +146,46 @@ func (e *entity) built(w *worker) {
 	}
 }
 
-// joining stores what the journal's next entries are made by, before the first of them.
-func (e *entity) joining(ctx context.Context, w *worker, at uint64) error {
+// asking stores that the entity is about to join, before the epoch log says so.
+func (e *entity) asking(ctx context.Context, head uint64) error {
 	e.mu.Lock()
-	rec := e.pending
+	rec := e.rec
+	if e.pending != nil {
+		rec = e.pending
+	}
 	e.mu.Unlock()
 	if rec == nil {
-		return nil // a worker that comes back with the generation it had
+		return errors.New("BUG: an entity joins without a record of what its journal is made by")
 	}
-	rec.Joined = at
+	rec.Joining = head
+	return e.saveRecord(ctx, rec)
+}
+
+func (e *entity) saveRecord(ctx context.Context, rec *record) error {
 	if err := e.env.state.save(ctx, e.kind, e.id, rec); err != nil {
 		return fmt.Errorf("store what the journal is made by: %w", err)
 	}
-	if w.def.pipeline {
+	return nil
+}
+
+// joining stores what the journal's next entries are made by, before the first of them, and the epoch at which they
+// begin to count.
+func (e *entity) joining(ctx context.Context, w *worker, at uint64) error {
+	e.mu.Lock()
+	rec, fresh := e.rec, e.pending != nil
+	if fresh {
+		rec = e.pending
+	}
+	e.mu.Unlock()
+	rec.Joined, rec.Joining = at, 0
+	if err := e.saveRecord(ctx, rec); err != nil {
+		return err
+	}
+	switch {
+	case !fresh:
+	case w.def.pipeline:
 		e.results.reset()
-	} else if !w.swap {
+	case !w.swap:
 		e.serveEmpty(w)
 	}
 	return nil
@@ -212,8 +248,8 @@ type inputState struct {
 	gen    uint64
 }
 
-// stateAt returns the rows at an epoch that the entity has reached; of one that has left, its last rows. False means
-// that the rows of that epoch are not known.
+// stateAt returns the rows at an epoch that the entity has reached, or at which it was away: then those that it had left
+// with. False means that the rows of that epoch are not known.
 func (e *entity) stateAt(ctx context.Context, epoch uint64) (inputState, bool, error) {
 	e.mu.Lock()
 	store, st, sh, gen, made, pipeline := e.store, e.stream, e.shape, e.gen, e.made, e.kind == kindPipeline
@@ -221,17 +257,10 @@ func (e *entity) stateAt(ctx context.Context, epoch uint64) (inputState, bool, e
 	if !made || st == nil {
 		return inputState{}, true, nil
 	}
-	if e.env.clk.Absent(e.node) {
-		epoch = 0
-	}
 	s := inputState{schema: sh.schema(), at: clock.Position{Incarnation: st.Incarnation()}, gen: gen}
 	if store != nil && sh.hidden == 0 && !pipeline {
 		v := store.View()
-		old, ok := v, true
-		if epoch > 0 {
-			old, ok = v.At(epoch)
-		}
-		if ok && (old.Position > 0 || v.Position == 0) {
+		if old, ok := v.At(epoch); ok && (old.Position > 0 || v.Position == 0) {
 			s.rows, s.at.Seq = []*zset.Batch{old.Batch()}, old.Position
 			return s, true, nil
 		}

@@ -125,15 +125,47 @@ func (env *environment) stand(ctx context.Context, sn *catalog.Snapshot) error {
 			continue
 		}
 		_, away := c.Away(t.kind, t.id)
+		if t.rec.Joining > 0 {
+			if err := env.findJoin(ctx, t, head.Epoch); err != nil {
+				return err
+			}
+		}
 		rec := t.rec
 		if rec.Before != nil && t.any && t.last.Generation == rec.Before.Generation {
 			rec = rec.Before
 		}
 		e.present = rec.Joined > 0 && !away
+		e.rec, e.tail = rec, t.last.Epoch
 		e.stream, e.gen, e.shape, e.made = t.stream, rec.Generation, rec.shape(), rec.Joined > 0 && t.stream != nil
 		env.clk.Place(e.node, t.last.Epoch, t.last.Epoch, e.present)
 	}
 	return nil
+}
+
+// findJoin looks for the epoch at which an entity has joined while its process ended.
+func (env *environment) findJoin(ctx context.Context, t tailOf, head uint64) error {
+	r := streams.ReadEpochs(env.epochs, t.rec.Joining)
+	defer r.Stop()
+	for at := uint64(0); at < head; {
+		recs, err := r.Next(ctx)
+		var gap *streams.GapError
+		if errors.As(err, &gap) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s %q: find where it joined: %w", t.kind, t.name, err)
+		}
+		for _, rec := range recs {
+			at = rec.Epoch
+			for _, c := range rec.Joined {
+				if c.Kind == t.kind && c.Key == t.id {
+					t.rec.Joined = rec.Epoch
+				}
+			}
+		}
+	}
+	t.rec.Joining = 0
+	return env.state.save(ctx, t.kind, t.id, t.rec)
 }
 
 func (env *environment) isSource(sn *catalog.Snapshot, name string) bool {

@@ -57,10 +57,19 @@ func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
 			env.halt(ctx, x)
 		}
 	}
+	// Every worker is put into the graph before the first one moves, so that a border which one of them needs is known to
+	// all that it reads.
+	var begin []*worker
 	for _, x := range wants {
 		if x.run.Desired == catalog.DesiredRunning {
-			env.launch(ctx, sn, x)
+			if w := env.launch(ctx, sn, x); w != nil {
+				begin = append(begin, w)
+			}
 		}
+	}
+	for _, w := range begin {
+		w.start(env.soft)
+		env.publish(w.e, "started", view.Running)
 	}
 	for _, e := range env.entityList() {
 		if !seen[e.key] {
@@ -233,20 +242,20 @@ func (env *environment) stopWorkers(e *entity) {
 	e.update(func() { e.run, e.side = nil, nil })
 }
 
-// launch starts an entity, or a new version of one that runs.
-func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x wanted) {
+// launch gets the worker of an entity ready, or that of a new version of one that runs; nil when there is nothing to do.
+func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x wanted) *worker {
 	e := x.e
 	e.mu.Lock()
 	run, side, applied := e.run, e.side, e.applied
 	e.mu.Unlock()
 	if applied >= x.run.Revision {
-		return
+		return nil
 	}
 	w, err := env.newWorker(sn, x)
 	if err != nil {
 		env.stopWorkers(e)
 		env.failed(ctx, e, x.run.Revision, err)
-		return
+		return nil
 	}
 	if side != nil {
 		side.stop()
@@ -271,6 +280,12 @@ func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x want
 		w.node = env.clk.AddNode(e.key + "+")
 	}
 	env.clk.SetInputs(w.node, w.clockInputs(), w.timed)
+	e.mu.Lock()
+	if e.present && e.rec != nil && e.rec.Joined > e.tail && applied == 0 {
+		// It had joined at an epoch that its journal does not show yet.
+		env.clk.StopAt(e.node, e.rec.Joined)
+	}
+	e.mu.Unlock()
 	e.update(func() {
 		if run != nil {
 			e.side = w
@@ -279,8 +294,7 @@ func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x want
 		}
 		e.status, e.err, e.applied = view.Running, "", x.run.Revision
 	})
-	w.start(env.soft)
-	env.publish(e, "started", view.Running)
+	return w
 }
 
 // newWorker compiles an entity and resolves what it reads.

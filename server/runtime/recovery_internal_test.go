@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,67 @@ type undisturbed struct {
 	late    []string
 	sums    map[uint64]map[string]int64 // rows with hidden columns, at each epoch with a change
 	now     map[string]int64
+	away    []absence
+	held    []*zset.Batch // output of epochs that the entity was away for
+}
+
+// absence is a time in which an entity did not take part: output of epochs after from comes with epoch to.
+type absence struct{ from, to uint64 }
+
+// absences reads from the epoch log who was away when.
+func (w *world) absences(head uint64) map[string][]absence {
+	w.t.Helper()
+	out := map[string][]absence{}
+	r := streams.ReadEpochs(w.rt.env.epochs, 0)
+	defer r.Stop()
+	for at := uint64(0); at < head; {
+		recs, err := r.Next(w.ctx())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, rec := range recs {
+			at = rec.Epoch
+			for _, c := range rec.Joined {
+				l := out[c.Kind+"/"+c.Key]
+				if len(l) == 0 {
+					l = []absence{{}}
+				}
+				l[len(l)-1].to = rec.Epoch
+				out[c.Kind+"/"+c.Key] = l
+			}
+			for _, c := range rec.Left {
+				out[c.Kind+"/"+c.Key] = append(out[c.Kind+"/"+c.Key], absence{from: c.Epoch, to: 1 << 62})
+			}
+		}
+	}
+	return out
+}
+
+// publish gives out what an epoch brought, now or when the entity is back.
+func (u *undisturbed) publish(epoch uint64, b *zset.Batch) {
+	for _, a := range u.away {
+		if a.from < epoch && epoch < a.to {
+			if b != nil && b.N > 0 {
+				u.held = append(u.held, b)
+			}
+			return
+		}
+	}
+	if len(u.held) > 0 {
+		if b != nil {
+			u.held = append(u.held, b)
+		}
+		b, u.held = zset.Concat(u.held...), nil
+		if !u.w.def.pipeline {
+			b = zset.Consolidate(b)
+		}
+	}
+	if b == nil || b.N == 0 {
+		return
+	}
+	u.deltas[epoch] = &clock.Delta{Prev: epoch - 1, Epoch: epoch, Schema: u.w.schema, Batch: b}
+	addRows(u.now, u.w.schema, b)
+	u.sums[epoch] = maps.Clone(u.now)
 }
 
 func jsonRows(s types.Schema, b *zset.Batch) []string {
@@ -68,6 +130,11 @@ func (w *world) runUndisturbed() map[string]*undisturbed {
 	}
 	cursors := map[string]*sourceCursor{}
 	head := env.clk.Head().Epoch
+	for key, away := range w.absences(head) {
+		if u := all[key]; u != nil {
+			u.away = away
+		}
+	}
 	r := streams.ReadEpochs(env.epochs, 0)
 	defer r.Stop()
 	for at := uint64(0); at < head; {
@@ -125,6 +192,7 @@ func (u *undisturbed) step(t testing.TB, rec streams.EpochRecord, segs map[strin
 		}
 	}
 	if len(e.Parts) == 0 && !u.w.timed {
+		u.publish(rec.Epoch, nil)
 		return
 	}
 	if err := u.w.take([]clock.Epoch{e}); err != nil {
@@ -134,13 +202,10 @@ func (u *undisturbed) step(t testing.TB, rec streams.EpochRecord, segs map[strin
 	if out.Late != nil {
 		u.late = append(u.late, jsonRows(u.w.lateSchema, out.Late)...)
 	}
-	if out.Delta == nil || out.Delta.N == 0 {
-		return
+	if out.Delta != nil {
+		u.results = append(u.results, jsonRows(u.w.schema, out.Delta)...)
 	}
-	u.deltas[rec.Epoch] = &clock.Delta{Prev: rec.Epoch - 1, Epoch: rec.Epoch, Schema: u.w.schema, Batch: out.Delta}
-	u.results = append(u.results, jsonRows(u.w.schema, out.Delta)...)
-	addRows(u.now, u.w.schema, out.Delta)
-	u.sums[rec.Epoch] = maps.Clone(u.now)
+	u.publish(rec.Epoch, out.Delta)
 }
 
 func addRows(m map[string]int64, s types.Schema, b *zset.Batch) {
@@ -176,7 +241,9 @@ func (w *world) compareWithUndisturbed() {
 		}
 	}
 	all := w.runUndisturbed()
-	for key, u := range all {
+	sn, _ := w.catalog.Snapshot("")
+	for _, x := range env.wanted(sn) {
+		key, u := x.e.key, all[x.e.key]
 		e := env.entities[key]
 		st := e.stream
 		end, err := st.State(ctx)
@@ -214,6 +281,7 @@ func (w *world) compareWithUndisturbed() {
 			return nil
 		})
 		if err != nil {
+			w.describe(all)
 			w.t.Fatalf("journal of %s (%s): %v", e.label(), key, err)
 		}
 		if u.w.def.pipeline {
@@ -258,6 +326,25 @@ func (w *world) compareWithUndisturbed() {
 				w.t.Fatalf("counters of %s: %+v, an undisturbed run has %+v", e.label(), got, want)
 			}
 		}
+	}
+}
+
+// describe logs what the logs hold, for a failed comparison.
+func (w *world) describe(all map[string]*undisturbed) {
+	w.t.Helper()
+	sn, _ := w.catalog.Snapshot("")
+	for _, x := range w.rt.env.wanted(sn) {
+		var b strings.Builder
+		end, _ := x.e.stream.State(w.ctx())
+		_ = readEntries(w.ctx(), x.e.stream, 1, end.Last, func(s streams.Stored) error {
+			fmt.Fprintf(&b, " %d(%d,%d]t%d", s.Last, prevOf(s.Entry), s.Epoch, s.Term)
+			for _, p := range s.Inputs {
+				fmt.Fprintf(&b, " %s=%d", p.Input, p.Seq)
+			}
+			b.WriteByte(';')
+			return nil
+		})
+		w.t.Logf("%s: away %v, entries%s", x.e.label(), all[x.e.key].away, b.String())
 	}
 }
 
@@ -341,8 +428,10 @@ func (w *world) damage(r *rand.Rand) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		b[r.IntN(len(b))] ^= 1 << r.IntN(8)
-		if r.IntN(3) == 0 {
+		if len(b) > 0 {
+			b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+		}
+		if r.IntN(3) == 0 && len(b) > 0 {
 			b = b[:r.IntN(len(b))]
 		}
 		if err := os.WriteFile(have[0].Path, b, 0o600); err != nil {
@@ -385,7 +474,21 @@ func recoveryRounds(t *testing.T, seed uint64, rounds int) {
 				transfers = w.publish("transfers", randomTransfers(r, 1+r.IntN(5))...)
 			}
 		}
-		switch r.IntN(4) {
+		switch r.IntN(6) {
+		case 4, 5: // one of them fails for a while, and its dependents go on with its last state
+			name := []string{"credits", "debits", "balances", "sums", "newest"}[r.IntN(5)]
+			e := w.rt.env.entity(kindTable, w.ids[name])
+			w.await(name+" to be there", func() bool { wk := e.worker(); return wk != nil && wk.stats.live.Load() })
+			w.failWorker(name)
+			transfers = w.publish("transfers", randomTransfers(r, 3)...)
+			ticks = w.ticks(r, &now, 3)
+			if r.IntN(2) == 0 {
+				w.rt.abandon()
+				w.damage(r)
+				w.start()
+			} else {
+				w.startTable(name)
+			}
 		case 0:
 			w.stop()
 		case 1:

@@ -35,6 +35,7 @@ func (w *worker) open(ctx context.Context) error {
 	if rec != nil && any && rec.Before != nil && last.Generation == rec.Before.Generation {
 		rec = rec.Before // The swap to the newer generation never happened.
 	}
+	w.e.knows(rec)
 	same := rec != nil && rec.Plan == w.plan && (!any || last.Generation == rec.Generation)
 	if same && !w.again {
 		r, err := w.env.loadCheckpoint(w.e.key, w.plan, rec.Generation, w.journal.Stream(), w.journal.End())
@@ -43,7 +44,7 @@ func (w *worker) open(ctx context.Context) error {
 		}
 		if r != nil {
 			w.gen = rec.Generation
-			return w.resume(ctx, r)
+			return w.resume(ctx, r, rec)
 		}
 	}
 	w.gen = 1
@@ -92,7 +93,7 @@ func (w *worker) newHolding() *holding { return &holding{table: !w.def.pipeline,
 
 // resume goes on from a checkpoint. The entries of the journal after it are what was published; the flow takes the
 // epochs after it again and must come to the same, and nothing is appended twice.
-func (w *worker) resume(ctx context.Context, r *restored) error {
+func (w *worker) resume(ctx context.Context, r *restored, rec *record) error {
 	if err := w.apply(r); err != nil {
 		return fmt.Errorf("checkpoint of epoch %d: %w", r.meta.Epoch, err)
 	}
@@ -112,11 +113,25 @@ func (w *worker) resume(ctx context.Context, r *restored) error {
 	if err := w.replay(ctx, p, true); err != nil {
 		return err
 	}
-	w.env.clk.Place(w.node, w.at, p.last, !away)
+	w.goOn(rec, p.last, away)
+	return nil
+}
+
+// goOn places a worker that has the state of what it has published. One that had joined at an epoch that its journal
+// does not show yet comes back at exactly that epoch: until then its dependents have gone on without it.
+func (w *worker) goOn(rec *record, last uint64, away bool) {
+	w.env.clk.Place(w.node, w.at, last, !away)
 	w.env.clk.SetTick(w.node, w.lastTick, w.flow.WaitsForTime())
+	if !away && rec.Joined > last && rec.Joined > w.at {
+		w.joinAt = rec.Joined
+		w.env.clk.StopAt(w.node, rec.Joined)
+	}
+	w.silent = away || w.joinAt > 0
+	if w.silent && w.held == nil {
+		w.held = w.newHolding()
+	}
 	w.note()
 	w.e.restored(w)
-	return nil
 }
 
 // published is what the journal holds after a checkpoint.

@@ -26,6 +26,9 @@ type record struct {
 	Generation uint64 `json:"generation"`
 	// Joined is the epoch at which the generation joined the clock.
 	Joined uint64 `json:"joined"`
+	// Joining is set while the entity asks to join: an epoch before the one at which it does. A process that ends in
+	// between looks for the epoch in the log.
+	Joining uint64 `json:"joining,omitempty"`
 	// Built is the epoch at which the build ended and the recorded epochs began to count, and BuiltAt where the sources
 	// stood there: a pipeline that has to be computed again takes the same epochs.
 	Built   uint64            `json:"built,omitempty"`

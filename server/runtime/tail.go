@@ -226,6 +226,7 @@ func (t *tail) collect(ctx context.Context, limit uint64, lim clock.Limits, w *c
 	if n > 0 {
 		w.From = max(w.From, t.ready[0].Epoch-1)
 	}
+	w.Narrow(t.w.at)
 	t.ready = t.ready[n:]
 	w.ToMs = t.timeOf(to, w)
 	keep := t.spans[:0]

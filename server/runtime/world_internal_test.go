@@ -248,7 +248,10 @@ func (w *world) await(what string, ok func() bool) {
 	defer tick.Stop()
 	for !ok() {
 		if time.Now().After(deadline) {
-			w.t.Fatalf("timed out waiting for %s", what)
+			for name, id := range w.ids {
+				w.t.Logf("%s is %s: %+v %+v", name, id, w.rt.Observed("", catalog.InputTable, id), w.rt.Observed("", catalog.InputPipeline, id))
+			}
+			w.t.Fatalf("timed out waiting for %s\n%s", what, w.rt.env.clk)
 		}
 		<-tick.C
 	}

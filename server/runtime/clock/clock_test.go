@@ -201,7 +201,7 @@ func newWorld(t *rapid.T) *world {
 func TestEveryBorderShowsOneMoment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
-		steps := rapid.IntRange(20, 200).Draw(t, "steps")
+		steps := rapid.IntRange(50, 400).Draw(t, "steps")
 		for range steps {
 			name := rapid.SampledFrom(w.names).Draw(t, "node")
 			n := w.nodes[name]

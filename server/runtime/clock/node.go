@@ -1,9 +1,11 @@
 package clock
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 )
 
@@ -138,7 +140,8 @@ func (c *Clock) Place(n *Node, reached, published uint64, present bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n.reached, n.live, n.pending, n.holding = reached, false, 0, false
-	n.absent, n.joinAt, n.stops, n.limit = !present, 0, nil, 0
+	n.absent, n.joinAt, n.limit = !present, 0, 0
+	n.stops = slices.DeleteFunc(n.stops, func(e uint64) bool { return e <= reached })
 	n.nextTick, n.cost = never, 0
 	n.shown = max(n.shown, published)
 	if present {
@@ -316,8 +319,13 @@ func (c *Clock) frontier(n *Node) uint64 {
 		f = min(f, n.limit)
 	}
 	for _, in := range n.inputs {
-		if in.Node != nil {
-			f = min(f, c.settled(in.Node))
+		if in.Node == nil {
+			continue
+		}
+		f = min(f, c.settled(in.Node))
+		if i := in.Node.feedAfter(n.reached); i < len(in.Node.feed) {
+			// A delta that covers several epochs leaves the rows of those in between unknown here as well.
+			f = min(f, in.Node.feed[i].Prev)
 		}
 	}
 	f = max(f, n.reached)
@@ -422,4 +430,17 @@ func (c *Clock) Waiting() bool {
 		}
 	}
 	return false
+}
+
+// String describes the clock and every node, for logs and failing tests.
+func (c *Clock) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	fmt.Fprintf(&b, "clock at %d, %d bytes held\n", c.head.Epoch, c.bytes)
+	for _, n := range c.nodes {
+		fmt.Fprintf(&b, "%s: reached %d, pending %d, shown %d, live %v, absent %v, join %d, stops %v, limit %d, feed %d after %d, frontier %d\n",
+			n.name, n.reached, n.pending, n.shown, n.live, n.absent, n.joinAt, n.stops, n.limit, len(n.feed), n.feedHeld, c.frontier(n))
+	}
+	return b.String()
 }

@@ -115,8 +115,22 @@ func (c *Clock) Collect(n *Node, lim Limits, w *Work) Status {
 		w.Epochs = w.Epochs[:i]
 	}
 	w.From, w.To = n.pending-1, to
+	w.Narrow(n.reached)
 	c.finish(n, w)
 	return Ready
+}
+
+// Narrow moves From back to where the first of the step's deltas begins: what happens inside of an input's delta is
+// not known here either.
+func (w *Work) Narrow(reached uint64) {
+	for i := range w.Epochs {
+		for _, p := range w.Epochs[i].Parts {
+			if p.Delta != nil {
+				w.From = min(w.From, p.Delta.Prev)
+			}
+		}
+	}
+	w.From = max(w.From, reached)
 }
 
 func (c *Clock) finish(n *Node, w *Work) {
