@@ -7,7 +7,7 @@ import (
 
 // Problem is one thing that is wrong with the configuration. Its text is one line that
 // names the key, where the value came from and what was expected.
-type Problem struct {
+type Problem struct { //nolint:errname // one of several that an Errors holds
 	Key      string // concrete name, or the name as spelled when no key has it
 	Value    string // masked
 	Origin   string
