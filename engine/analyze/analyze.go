@@ -22,12 +22,20 @@ type analyzer struct {
 	scans  int
 	// crosses are the CROSS JOINs of the SELECT at hand, which cost a warning unless WHERE has an equality for them.
 	crosses []syntax.Pos
+	// outer is the correlation of the subquery that is being bound, nil outside of one.
+	outer *correlation
+	// probing is positive while it is being found out what a subquery reads of the query around it.
+	probing int
+	// readsInFrom marks the SELECTs whose FROM reads the query around them.
+	readsInFrom map[*syntax.Select]bool
+	// holders counts the columns that stand for subqueries.
+	holders int
 }
 
 // Analyze binds a statement. The result's query is nil when a diagnostic is an error. The tree may be incomplete, as
 // the parser leaves it after a problem.
 func Analyze(q *syntax.Query, cat Catalog, mode Mode, o Options) (Result, []syntax.Diagnostic) {
-	a := &analyzer{cat: cat, mode: mode, opts: o}
+	a := &analyzer{cat: cat, mode: mode, opts: o, readsInFrom: map[*syntax.Select]bool{}}
 	r := a.query(q, nil)
 	if r == nil && !syntax.HasErrors(a.ds) {
 		a.later(q, "this statement", "")
@@ -63,7 +71,9 @@ func Certain(found []syntax.Diagnostic) []syntax.Diagnostic {
 // relation is the bound result of a query: a node whose columns are the visible ones and then, with hasTs, the
 // hidden event time.
 type relation struct {
-	node      plan.Node
+	node plan.Node
+	// outer is the number of columns before the visible ones that belong to the domain of a correlated subquery.
+	outer     int
 	fields    types.Schema
 	hasTs     bool
 	windowed  bool

@@ -20,6 +20,10 @@ type binder struct {
 	group *grouping
 	// item is what a problem with grouping points at.
 	item syntax.Node
+	// subs takes the subqueries of the clause; nil when it can have none.
+	subs *subqueries
+	// ctes are the named queries that subqueries can read.
+	ctes *cteScope
 }
 
 // bind returns the bound form of an expression; ok is false when a problem was reported for it.
@@ -55,15 +59,11 @@ func (b *binder) bind(e syntax.Expr) (out expr.Expr, ok bool) {
 	case *syntax.InList:
 		return b.negate(e, e.Not)(b.apply(e, "IN", append([]syntax.Expr{e.X}, e.List...)...))
 	case *syntax.InQuery:
-		b.later(e, "IN (SELECT ...)", "write it as a JOIN")
-		b.bind(e.X)
-		return nil, false
+		return b.inQuery(e)
 	case *syntax.Exists:
-		b.later(e, "EXISTS (SELECT ...)", "write it as a JOIN")
-		return nil, false
+		return b.exists(e)
 	case *syntax.Subquery:
-		b.later(e, "a subquery as a value", "write it as a table of its own and JOIN it")
-		return nil, false
+		return b.scalar(e)
 	case *syntax.Case:
 		return b.caseExpr(e)
 	case *syntax.Cast:
@@ -96,8 +96,8 @@ func (b *binder) column(c *syntax.ColumnRef) (expr.Expr, bool) {
 		return nil, false
 	}
 	if b.group != nil {
-		if _, constant := r.expr.(*expr.Literal); constant {
-			return r.expr, true
+		if _, constant := r.expr.(*expr.Literal); constant || r.outer {
+			return r.expr, true // the same in every row of a group
 		}
 		hint := "add it to GROUP BY, or aggregate it"
 		if len(b.group.keys) == 0 && !b.group.explicit {

@@ -53,6 +53,9 @@ type Options struct {
 	LatenessMs int64
 	// AllowedLatenessMs is how far behind the watermark a row may be and still count; 0 is none.
 	AllowedLatenessMs int64
+	// StrictNotIn makes IN and NOT IN over a subquery three-valued as in the SQL standard: NULLs of the subquery count,
+	// and a NULL on the left side is FALSE over no rows.
+	StrictNotIn bool
 }
 
 // Defaults of Options.

@@ -25,6 +25,8 @@ const (
 	CodeJoinNoEquality     = "join-without-equality"
 	CodeJoinKeyKinds       = "join-key-kinds"
 	CodeUsing              = "using"
+	CodeSubquery           = "subquery"
+	CodeLateral            = "lateral"
 	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
 	CodeAliasMissing       = "alias-missing"

@@ -33,8 +33,10 @@ func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE) *
 	for _, other := range list[at:] {
 		inner = &cteScope{name: other.Name.Name, pending: true, next: inner}
 	}
-	before := a.scans
+	before, outer0 := a.scans, a.outer
+	a.outer = nil // a named query reads nothing of the query around it
 	r := a.query(c.Query, inner)
+	a.outer = outer0
 	return &cteScope{name: c.Name.Name, bound: r, scans: a.scans - before, next: outer}
 }
 

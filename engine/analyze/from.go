@@ -19,10 +19,15 @@ type from struct {
 	windowed bool
 	// ts is the event time of the joined rows of a pipeline; nil before the first join.
 	ts *expr.Column
+	// domainFirst says that the node begins with the domain of a correlated subquery.
+	domainFirst bool
+	// keys are what the relation at hand, a query that reads other ones, has to be joined by.
+	keys []expr.Expr
 }
 
 func (a *analyzer) from(s *syntax.Select, ctes *cteScope) from {
-	f := from{scope: &scope{}}
+	f := from{scope: &scope{outer: a.outer, sel: s, inFrom: true}}
+	defer func() { f.scope.inFrom = false }()
 	if s.From == nil {
 		return f
 	}
@@ -30,14 +35,16 @@ func (a *analyzer) from(s *syntax.Select, ctes *cteScope) from {
 		a.report(u, CodeUnnest, "write FROM source s, UNNEST(s.column) AS element", "UNNEST cannot be the first relation")
 		f.scope.inputs = append(f.scope.inputs, &input{alias: aliasOf(u), broken: true, retract: -1})
 	} else {
+		a.startDomain(s, &f)
 		node, in := a.relation(s.From, ctes, &f)
-		f.node = node
+		f.node = a.afterDomain(&f, node, in)
 		f.scope.inputs = append(f.scope.inputs, in)
 		f.summary = sourceSummary(s.From, in)
 	}
 	for _, j := range s.Joins {
 		a.join(j, ctes, &f)
 	}
+	a.withDomain(s, &f)
 	return f
 }
 
@@ -95,10 +102,10 @@ func (a *analyzer) relation(t syntax.TableItem, ctes *cteScope, f *from) (plan.N
 		if t.Alias == nil {
 			a.report(t, CodeAliasMissing, "write (SELECT ...) AS name", "a query in FROM needs an alias")
 		}
-		if t.Lateral {
+		if t.Lateral && a.mode == Pipeline {
 			a.later(t, "LATERAL", "")
 		}
-		r := a.query(t.Query, ctes)
+		r := a.derived(t, ctes, f)
 		if r == nil {
 			return nil, broken
 		}

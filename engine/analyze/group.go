@@ -22,10 +22,12 @@ type grouping struct {
 	borders [2]*expr.Column // window_start and window_end, set with their positions when all aggregates are known
 	// explicit says that there is a GROUP BY.
 	explicit bool
+	// subs are the subqueries of keys and of arguments of aggregates.
+	subs *subqueries
 }
 
 func newGrouping(window, explicit bool) *grouping {
-	g := &grouping{keyAt: map[string]int{}, aggAt: map[string]int{}, fields: map[int]types.Field{}, window: window, explicit: explicit}
+	g := &grouping{keyAt: map[string]int{}, aggAt: map[string]int{}, fields: map[int]types.Field{}, window: window, explicit: explicit, subs: &subqueries{}}
 	g.borders[0] = &expr.Column{Name: plan.WindowStart, K: types.Long}
 	g.borders[1] = &expr.Column{Name: plan.WindowEnd, K: types.Long}
 	return g
@@ -62,6 +64,23 @@ func (g *grouping) finish() {
 	g.borders[1].Index = len(g.keys) + len(g.aggs) + 1
 }
 
+// reduce is the grouping of a table.
+func (g *grouping) reduce(node plan.Node) plan.Node {
+	node, resolve := g.subs.apply(node, identity)
+	keys := make([]expr.Expr, len(g.keys))
+	for i, k := range g.keys {
+		keys[i] = resolve(k)
+	}
+	aggs := make([]agg.Call, len(g.aggs))
+	for i, c := range g.aggs {
+		aggs[i] = c
+		if c.Arg != nil {
+			aggs[i].Arg = resolve(c.Arg)
+		}
+	}
+	return plan.NewReduce(node, keys, aggs)
+}
+
 // isAggregate reports whether the call is one of an aggregate, planned or not.
 func isAggregate(e syntax.Expr) bool {
 	c, ok := e.(*syntax.Call)
@@ -92,7 +111,7 @@ func (b *binder) groupKey(e syntax.Expr) (expr.Expr, bool) {
 		return nil, false
 	}
 	mark := len(b.ds)
-	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: b.clause}
+	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: b.clause, ctes: b.ctes, subs: &subqueries{}}
 	x, ok := inner.bind(e)
 	b.ds = b.ds[:mark]
 	if !ok {
@@ -143,7 +162,7 @@ func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
 	if e.Over {
 		b.later(e.OverPos, "OVER", "")
 	}
-	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: aggregateArgument}
+	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: aggregateArgument, ctes: b.ctes, subs: b.group.subs}
 	args, ok := inner.bindAll(e.Args)
 	a, found := agg.Lookup(e.Name.Name)
 	if !found {

@@ -58,6 +58,8 @@ func (a *analyzer) tableJoin(j *syntax.Join, ctes *cteScope, f *from) {
 		width = len(left.Schema())
 	}
 	in.shift(width)
+	keys := f.keys
+	f.keys = nil
 	var on expr.Expr
 	bound := true
 	var columns []usingColumn
@@ -67,34 +69,125 @@ func (a *analyzer) tableJoin(j *syntax.Join, ctes *cteScope, f *from) {
 	}
 	f.scope.inputs = append(f.scope.inputs, in)
 	f.summary += joinSummary(j, in)
+	subs := &subqueries{}
 	if j.On != nil {
-		b := &binder{analyzer: a, scope: f.scope, clause: "ON"}
+		b := &binder{analyzer: a, scope: f.scope, clause: "ON", subs: subs, ctes: ctes}
 		on, bound = b.condition(j.On)
 	}
 	for _, c := range columns {
 		f.scope.merge(j.Kind, c, in)
 	}
 	f.node = nil
+	if len(keys) > 0 && (j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull) {
+		a.report(j.KindPos, CodeLateral, "write LEFT JOIN or JOIN", "a query that reads the relations before it cannot stand behind %s", j.Kind)
+	}
+	if f.domainFirst && (j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull) {
+		a.report(j.KindPos, CodeLateral, "read the outer query in WHERE", "%s is not possible in a FROM that reads the query around it", j.Kind)
+	}
 	if left == nil || node == nil || !bound || syntax.HasErrors(a.ds[before:]) {
 		return
 	}
-	var leftKeys, rightKeys []expr.Expr
-	var residual expr.Expr
-	if on != nil {
-		leftKeys, rightKeys, residual = splitOn(expr.Fold(on), width)
-		if l, is := residual.(*expr.Literal); is && !l.V.IsNull() && l.V.Bool() {
-			residual = nil // ON TRUE
-		}
-		a.warnKeyKinds(j, leftKeys, rightKeys)
-	}
-	if len(leftKeys) == 0 {
-		a.warnNestedLoop(j, left, node)
-	}
-	f.node = plan.NewJoin(left, node, leftKeys, rightKeys, residual, joinKinds[j.Kind])
+	f.node = a.joined(j, left, node, in, on, subs, keys)
 	for _, other := range f.scope.inputs[:len(f.scope.inputs)-1] {
 		other.padded = other.padded || j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull
 	}
 	in.padded = j.Kind == syntax.JoinLeft || j.Kind == syntax.JoinFull
+}
+
+// joined makes the join of two sides on a bound condition. dependsOn is what the first columns of the right side have to be
+// equal to when it reads the left one.
+func (a *analyzer) joined(j *syntax.Join, left, right plan.Node, in *input, on expr.Expr, subs *subqueries, dependsOn []expr.Expr) plan.Node {
+	kind := joinKinds[j.Kind]
+	width := len(left.Schema())
+	var above expr.Expr
+	if len(subs.list) > 0 {
+		if kind == plan.Inner {
+			// The pairs are made first, and filtered by what the subqueries say of them.
+			on, above = apart(on)
+		} else {
+			var ok bool
+			if left, right, on, ok = a.sideSubqueries(j, left, right, in, on, subs); !ok {
+				return nil
+			}
+			width = len(left.Schema())
+		}
+	}
+	leftKeys := dependsOn
+	rightKeys := firstColumns(right, len(dependsOn))
+	var residual expr.Expr
+	if on != nil {
+		l, r, rest := splitOn(expr.Fold(on), width)
+		if t, is := rest.(*expr.Literal); is && !t.V.IsNull() && t.V.Bool() {
+			rest = nil // ON TRUE
+		}
+		a.warnKeyKinds(j, l, r)
+		leftKeys, rightKeys, residual = append(leftKeys[:len(leftKeys):len(leftKeys)], l...), append(rightKeys, r...), rest
+	}
+	if len(leftKeys) == 0 {
+		a.warnNestedLoop(j, left, right)
+	}
+	var node plan.Node = plan.NewNullSafeJoin(left, right, leftKeys, rightKeys, len(dependsOn), residual, kind)
+	if above != nil {
+		var resolve func(expr.Expr) expr.Expr
+		node, resolve = subs.apply(node, identity)
+		node = &plan.Filter{In: node, Pred: resolve(above)}
+	}
+	return node
+}
+
+// apart splits a condition into what reads no subquery and what does.
+func apart(on expr.Expr) (without, with expr.Expr) {
+	for _, c := range plan.Conjuncts(on) {
+		if holds(c) {
+			with = plan.And(with, c)
+		} else {
+			without = plan.And(without, c)
+		}
+	}
+	return without, with
+}
+
+// sideSubqueries joins the subqueries in ON of an outer join to the side that each of them reads. The columns of the
+// right side move behind what was added to the left one.
+func (a *analyzer) sideSubqueries(j *syntax.Join, left, right plan.Node, in *input, on expr.Expr, subs *subqueries) (l, r plan.Node, out expr.Expr, ok bool) {
+	width := len(left.Schema())
+	lefts, rights := &subqueries{}, &subqueries{}
+	ofLeft := map[int]bool{}
+	for _, p := range subs.list {
+		readsLeft, readsRight := false, false
+		for _, e := range p.reads {
+			for _, c := range plan.Columns(e) {
+				readsLeft = readsLeft || c >= 0 && c < width || c < 0 && ofLeft[c]
+				readsRight = readsRight || c >= width || c < 0 && !ofLeft[c]
+			}
+		}
+		switch {
+		case readsLeft && readsRight:
+			a.report(j.On, CodeSubquery, "join in a query in FROM first, and write the subquery there", "a subquery in ON of %s reads both sides", j.Kind)
+			return nil, nil, nil, false
+		case readsLeft:
+			ofLeft[p.column.Index] = true
+			lefts.list = append(lefts.list, p)
+		default:
+			rights.list = append(rights.list, p)
+		}
+	}
+	l, resolveLeft := lefts.apply(left, identity)
+	r, resolveRight := rights.apply(right, func(e expr.Expr) expr.Expr { return plan.Shift(e, -width) })
+	moved := len(l.Schema()) - width
+	out = plan.Rewrite(on, func(c *expr.Column) expr.Expr {
+		switch {
+		case c.Index < 0 && ofLeft[c.Index]:
+			return resolveLeft(c)
+		case c.Index < 0:
+			return plan.Shift(resolveRight(c), width+moved)
+		case c.Index >= width:
+			return plan.Shift(c, moved)
+		}
+		return c
+	})
+	in.shift(moved)
+	return l, r, out, true
 }
 
 // warnNestedLoop says what a join without an equality costs, unless one side is a single row.

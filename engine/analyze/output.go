@@ -40,7 +40,8 @@ func (q *selecting) items() {
 			q.star(it)
 			continue
 		}
-		b := q.binder("the select list")
+		b := q.binder(selectList)
+		b.subs = q.post
 		if q.grouped {
 			b.group, b.item = q.group, it.Expr
 		} else if q.s.Latest != nil {
@@ -101,6 +102,9 @@ func (q *selecting) add(it *syntax.SelectItem, name string, e expr.Expr, declare
 	q.out.names = append(q.out.names, name)
 	q.out.fields = append(q.out.fields, f)
 }
+
+// selectList is the clause of a binder of a select item.
+const selectList = "the select list"
 
 // star adds every column of every relation, or of the one named.
 func (q *selecting) star(it *syntax.SelectItem) {

@@ -36,6 +36,10 @@ type scope struct {
 	inputs []*input
 	// merged are the columns of USING and NATURAL, which have one name for both sides.
 	merged []*merged
+	// outer ties a subquery to the query around it; sel is the SELECT and inFrom says that its FROM is being bound.
+	outer  *correlation
+	sel    *syntax.Select
+	inFrom bool
 }
 
 func (s *scope) broken() bool {
@@ -68,6 +72,8 @@ func (s *scope) aliases() []string {
 type ref struct {
 	expr  expr.Expr
 	field types.Field
+	// outer marks a column of the query around a subquery.
+	outer bool
 }
 
 // find looks a column up in one input; a declared column hides a reserved one of that name.
@@ -110,6 +116,9 @@ func (in *input) names() []string {
 
 // resolve finds a column by its written name, or reports why it cannot.
 func (a *analyzer) resolve(s *scope, c *syntax.ColumnRef) (ref, bool) {
+	if r, ok, found := a.resolveOuter(s, c); found {
+		return r, ok
+	}
 	if c.Qualifier != nil {
 		return a.resolveQualified(s, c)
 	}
@@ -256,13 +265,13 @@ func eventTime(s types.Schema) int {
 func derive(r *relation, alias string) *input {
 	in := &input{alias: alias, columns: r.fields, label: r.label, retract: -1, derived: true}
 	for i := range r.fields {
-		in.at = append(in.at, i)
+		in.at = append(in.at, r.outer+i)
 	}
 	in.ts = &expr.Literal{V: types.LongOf(0)}
 	if i := eventTime(r.fields); i >= 0 {
-		in.ts, in.hasTs = &expr.Column{Index: i, Name: alias + "." + types.TsColumn, K: r.fields[i].Stored()}, true
+		in.ts, in.hasTs = &expr.Column{Index: r.outer + i, Name: alias + "." + types.TsColumn, K: r.fields[i].Stored()}, true
 	} else if r.hasTs {
-		in.ts, in.hasTs = &expr.Column{Index: len(r.fields), Name: alias + "." + types.TsColumn, K: types.Long}, true
+		in.ts, in.hasTs = &expr.Column{Index: r.outer + len(r.fields), Name: alias + "." + types.TsColumn, K: types.Long}, true
 	}
 	return in
 }

@@ -14,6 +14,9 @@ import (
 type selecting struct {
 	*analyzer
 	s    *syntax.Select
+	ctes *cteScope
+	// post are the subqueries of HAVING and the select list.
+	post *subqueries
 	from from
 	node plan.Node // nil once a problem makes a plan impossible
 	// grouped says that rows are groups from here on; group is set then.
@@ -26,7 +29,7 @@ func (a *analyzer) selectQuery(s *syntax.Select, ctes *cteScope) *relation {
 	before := len(a.ds)
 	crosses := a.crosses
 	a.crosses = nil
-	q := &selecting{analyzer: a, s: s, from: a.from(s, ctes)}
+	q := &selecting{analyzer: a, s: s, ctes: ctes, post: &subqueries{}, from: a.from(s, ctes)}
 	q.node = q.from.node
 	q.modeRules()
 	q.where()
@@ -44,7 +47,7 @@ func (a *analyzer) selectQuery(s *syntax.Select, ctes *cteScope) *relation {
 }
 
 func (q *selecting) binder(clause string) *binder {
-	return &binder{analyzer: q.analyzer, scope: q.from.scope, clause: clause}
+	return &binder{analyzer: q.analyzer, scope: q.from.scope, clause: clause, ctes: q.ctes}
 }
 
 // aggregateIn is the first aggregate of the select list and HAVING.
@@ -131,7 +134,9 @@ func (q *selecting) where() {
 	if q.s.Where == nil {
 		return
 	}
-	pred, ok := q.binder("WHERE").condition(q.s.Where.Expr)
+	b := q.binder("WHERE")
+	b.subs = &subqueries{}
+	pred, ok := b.condition(q.s.Where.Expr)
 	if !ok {
 		q.node = nil
 		return
@@ -144,7 +149,15 @@ func (q *selecting) where() {
 		}
 	}
 	if q.node != nil {
-		q.node = &plan.Filter{In: q.node, Pred: pred}
+		// What reads no subquery comes first: a domain is taken from the rows that are left.
+		without, with := apart(pred)
+		if without != nil {
+			q.node = &plan.Filter{In: q.node, Pred: without}
+		}
+		if with != nil {
+			node, resolve := b.subs.apply(q.node, identity)
+			q.node = &plan.Filter{In: node, Pred: resolve(with)}
+		}
 	}
 }
 
@@ -161,6 +174,10 @@ func (q *selecting) grouping() {
 	}
 	q.grouped = true
 	q.group = newGrouping(s.Window != nil, s.GroupBy != nil)
+	keys, _ := q.outer.columns()
+	for _, k := range keys {
+		q.group.key(k)
+	}
 	if s.GroupBy == nil {
 		return
 	}
@@ -181,7 +198,9 @@ func (q *selecting) grouping() {
 
 // bindKey adds a grouping key.
 func (q *selecting) bindKey(e syntax.Expr) {
-	k, ok := q.binder("GROUP BY").bind(e)
+	b := q.binder("GROUP BY")
+	b.subs = q.group.subs
+	k, ok := b.bind(e)
 	if !ok {
 		q.node = nil
 		return
@@ -222,7 +241,7 @@ func (q *selecting) latestBy() {
 	if l == nil {
 		return
 	}
-	var keys []int
+	keys := firstN(q.outer.width())
 	ok := true
 	for _, e := range l.Cols {
 		c, is := e.(*syntax.ColumnRef)
@@ -276,7 +295,7 @@ func (q *selecting) having() {
 		q.report(h, CodeGroupingWithoutKey, "write WHERE", "HAVING needs groups")
 		return
 	}
-	b := &binder{analyzer: q.analyzer, scope: q.from.scope, clause: "HAVING", group: q.group, item: h.Expr}
+	b := &binder{analyzer: q.analyzer, scope: q.from.scope, clause: "HAVING", group: q.group, item: h.Expr, subs: q.post, ctes: q.ctes}
 	pred, ok := b.condition(h.Expr)
 	if !ok {
 		q.node = nil
@@ -296,12 +315,18 @@ func (q *selecting) finish() *relation {
 		node = q.groupNode(node)
 		q.group.finish()
 	}
+	node, resolve := q.post.apply(node, identity)
 	if q.out.having != nil {
-		node = &plan.Filter{In: node, Pred: q.out.having}
+		node = &plan.Filter{In: node, Pred: resolve(q.out.having)}
 	}
 	q.windowOutputs()
 	ts := q.eventTime()
-	exprs, names := q.out.exprs, q.out.names
+	exprs, names := q.outer.columns()
+	r.outer = len(exprs)
+	for _, e := range q.out.exprs {
+		exprs = append(exprs, resolve(e))
+	}
+	names = append(names, q.out.names...)
 	if ts != nil && !(q.mode == Table && q.s.Distinct != nil) {
 		exprs = append(exprs[:len(exprs):len(exprs)], ts)
 		names = append(names[:len(names):len(names)], types.TsColumn)
@@ -323,7 +348,7 @@ func (q *selecting) finish() *relation {
 func (q *selecting) groupNode(node plan.Node) plan.Node {
 	g := q.group
 	if !g.window {
-		return plan.NewReduce(node, g.keys, g.aggs)
+		return g.reduce(node)
 	}
 	// The event time may come from several columns or have another kind; the window wants one Long column.
 	ts, is := q.inputTs().(*expr.Column)

@@ -27,6 +27,7 @@ func (a *analyzer) setOp(s *syntax.SetOp, ctes *cteScope) *relation {
 	}
 	first := rels[0]
 	out := &relation{fields: first.fields.Clone(), hasTs: true, wholeRow: true, label: first.label, summary: first.summary}
+	out.outer = first.outer
 	for i, r := range rels {
 		out.hasTs = out.hasTs && r.hasTs
 		out.windowed = out.windowed || r.windowed
@@ -106,13 +107,17 @@ func (a *analyzer) unify(op *syntax.SetOp, branch int, into, fields types.Schema
 func aligned(r *relation, out *relation) plan.Node {
 	var exprs []expr.Expr
 	var names []string
+	for i := range r.outer {
+		c := readColumn(r.node, i)
+		exprs, names = append(exprs, c), append(names, c.Name)
+	}
 	for i, f := range out.fields {
-		c := &expr.Column{Index: i, Name: r.fields[i].Name, K: r.fields[i].Stored()}
+		c := &expr.Column{Index: r.outer + i, Name: r.fields[i].Name, K: r.fields[i].Stored()}
 		exprs = append(exprs, expr.As(c, f.Stored()))
 		names = append(names, f.Name)
 	}
 	if out.hasTs {
-		exprs = append(exprs, &expr.Column{Index: len(r.fields), Name: types.TsColumn, K: types.Long})
+		exprs = append(exprs, &expr.Column{Index: r.outer + len(r.fields), Name: types.TsColumn, K: types.Long})
 		names = append(names, types.TsColumn)
 	}
 	return plan.NewProject(r.node, exprs, names)

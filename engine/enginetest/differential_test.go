@@ -38,11 +38,13 @@ func differential(t *testing.T, s uint64) bool {
 	if g.IntN(4) == 0 {
 		mode = engine.PipelineMode
 	}
+	g.tables = mode == engine.TableMode
 	sql := g.statement(mode)
+	strict := g.IntN(4) == 0
 	steps := g.steps(2 + g.IntN(5))
 	var want []enginetest.Row
 	for _, v := range []enginetest.Variant{enginetest.Oracle, enginetest.AsWritten, enginetest.Restarted, enginetest.SingleRows, enginetest.Coalesced, enginetest.Joined} {
-		o := engine.Options{}
+		o := engine.Options{StrictNotIn: strict}
 		if v != enginetest.Oracle && mode == engine.PipelineMode {
 			o.IdleMs = 1 << 40 // when an input falls idle depends on how epochs are cut
 		}
@@ -106,6 +108,7 @@ var relations = []engine.Relation{
 type generator struct {
 	*rand.Rand
 	aliases []string
+	tables  bool // the statement is a table
 	depth   int
 }
 
@@ -186,6 +189,7 @@ func (g *generator) statement(mode engine.Mode) string {
 		return "SELECT k AS c1 FROM events UNION SELECT k FROM bag UNION SELECT k FROM state"
 	case 5:
 		g.aliases = []string{"r"}
+		g.tables = false // over an input that takes rows back, LATEST BY depends on how changes are put together
 		return "SELECT k, a, x, _ts AS ts FROM events AS r" + g.where() + " LATEST BY (" + pick(g, "k", "a", "k, a") + ")"
 	}
 	return g.grouped(g.relation())
@@ -205,6 +209,9 @@ func (g *generator) plain(relation string, last ...types.Kind) string {
 		last = []types.Kind{types.String, types.Bool, types.Long}
 	}
 	g.aliases = []string{"r"}
+	if g.tables && len(last) == 3 && g.IntN(6) == 0 {
+		return "SELECT r.k AS c1, " + g.subquery() + " AS c2 FROM " + relation + " AS r" + g.where()
+	}
 	return "SELECT r.k AS c1, " + g.scalar(types.Double) + " AS c2, " + g.scalar(pick(g, last...)) +
 		" AS c3 FROM " + relation + " AS r" + g.where()
 }
@@ -216,10 +223,31 @@ func (g *generator) samePlain(relation string) string {
 }
 
 func (g *generator) where() string {
-	if g.IntN(2) == 0 {
+	switch {
+	case g.IntN(2) == 0:
 		return ""
+	case g.tables && g.IntN(2) == 0:
+		return " WHERE " + pick(g, "", "NOT ", g.scalar(types.Bool)+" OR ", g.scalar(types.Bool)+" AND ", g.scalar(types.Bool)+" AND NOT ") + g.subquery()
 	}
 	return " WHERE " + g.scalar(types.Bool)
+}
+
+// subquery is a condition with a subquery. Its relation is called z; correlation is by equality, by more, or none.
+func (g *generator) subquery() string {
+	r := g.alias() + "."
+	from := pick(g, g.relation()+" AS z", "(SELECT * FROM "+g.relation()+" AS y WHERE y.a > 0) AS z",
+		g.relation()+" AS z LEFT JOIN "+g.relation()+" AS y ON y.k = z.k")
+	correlation := pick(g, "", " WHERE z.k = "+r+"k", " WHERE z.a = "+r+"b AND z.f", " WHERE z.a < "+r+"a", " WHERE z.k = "+r+"k AND z.x > "+r+"x",
+		" WHERE UPPER(z.k) = "+r+"k OR "+r+"f", " WHERE z.b > 0")
+	switch g.IntN(4) {
+	case 0:
+		return "EXISTS (SELECT 1 FROM " + from + correlation + ")"
+	case 1:
+		return "(" + r + pick(g, "k", "k || ''") + pick(g, " IN ", " NOT IN ") + "(SELECT z.k FROM " + from + correlation + "))"
+	case 2:
+		return "(" + r + pick(g, "a", "x", "b") + pick(g, " IN ", " NOT IN ") + "(SELECT " + pick(g, "z.a", "z.x", "z.b + 1") + " FROM " + from + correlation + "))"
+	}
+	return "(" + g.scalar(types.Double) + pick(g, " > ", " <= ", " = ") + "(SELECT " + pick(g, "AVG(z.a)", "MAX(z.x)", "COUNT(*)", "SUM(z.b)") + " FROM " + from + correlation + "))"
 }
 
 // from is one of the forms of FROM with the alias r.

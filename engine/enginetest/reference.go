@@ -55,7 +55,7 @@ func Evaluate(sql string, cat engine.Catalog, mode engine.Mode, o engine.Options
 	}
 	q, _ := syntax.Parse(sql)
 	r := &reference{catalog: cat, history: numbered(history), pipeline: mode == engine.PipelineMode, options: o}
-	out, err := r.query(q, nil)
+	out, err := r.whole(q)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +86,20 @@ func Evaluate(sql string, cat engine.Catalog, mode engine.Mode, o engine.Options
 	return res, nil
 }
 
+// whole evaluates the statement; what a subquery cannot evaluate comes back as its error.
+func (r *reference) whole(q *syntax.Query) (t *table, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			failed, ok := p.(subqueryError)
+			if !ok {
+				panic(p)
+			}
+			err = failed.error
+		}
+	}()
+	return r.query(q, nil)
+}
+
 // numbered gives every event its place and every row the number of its epoch.
 func numbered(history []Event) []event {
 	out := make([]event, len(history))
@@ -113,6 +127,10 @@ type reference struct {
 	pipeline bool
 	options  engine.Options
 	late     int64
+	// outer is what the subquery at hand reads of the query around it, outerReads how often that happened.
+	outer      *env
+	outerReads int
+	known      map[*syntax.Query]*table // subqueries that read nothing of the query around them
 }
 
 // rrow is a row on its way: its values, event time and weight, and where in the history it came from.

@@ -72,11 +72,26 @@ func (e *env) value(x syntax.Expr) types.Value {
 		return e.convert(x.X, castKind(x.Type.Name))
 	case *syntax.Call:
 		return e.call(x)
+	case *syntax.InQuery:
+		return notIf(x.Not, e.inQuery(x))
+	case *syntax.Exists:
+		return types.BoolOf(len(e.subquery(x.Query).rows) > 0)
+	case *syntax.Subquery:
+		t := e.subquery(x.Query)
+		if len(t.rows) == 0 {
+			return types.Null(t.fields[0].Stored())
+		}
+		return t.rows[0].vals[0]
 	}
 	panic("BUG: the reference does not know this expression")
 }
 
 func (e *env) columnValue(p place) types.Value {
+	if o := p.outer; o != nil {
+		p.outer = nil
+		e.r.outerReads++
+		return o.columnValue(p)
+	}
 	switch {
 	case p.constant != nil:
 		return *p.constant

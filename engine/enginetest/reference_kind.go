@@ -15,6 +15,7 @@ type place struct {
 	border   int // 1 window_start, 2 window_end
 	constant *types.Value
 	merged   *mergedColumn
+	outer    *env // the place is one of the query around
 	kind     types.Kind
 }
 
@@ -41,6 +42,13 @@ func (e *env) find(c *syntax.ColumnRef) place {
 		if p, ok := e.findIn(i, c.Name.Name); ok {
 			return p
 		}
+	}
+	if e.outer != nil {
+		p := e.outer.find(c)
+		if p.outer == nil {
+			p.outer = e.outer
+		}
+		return p
 	}
 	if strings.EqualFold(c.Name.Name, "window_start") {
 		return place{border: 1, kind: types.Long}
@@ -118,6 +126,8 @@ func (e *env) kind(x syntax.Expr) types.Kind {
 		return castKind(x.Type.Name)
 	case *syntax.Call:
 		return e.callKind(x)
+	case *syntax.Subquery:
+		return e.subqueryKind(x)
 	}
 	return types.Bool // predicates
 }

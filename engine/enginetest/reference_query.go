@@ -23,7 +23,10 @@ func (r *reference) query(q *syntax.Query, ctes map[string]*table) (*table, erro
 			visible[n] = t
 		}
 		for _, c := range q.With {
+			outer := r.outer
+			r.outer = nil
 			t, err := r.query(c.Query, visible)
+			r.outer = outer
 			if err != nil {
 				return nil, err
 			}
@@ -109,6 +112,9 @@ type env struct {
 	vals    []types.Value
 	ts      []int64 // per source
 	merged  []mergedColumn
+	// outer is the query around a subquery, ctes the named queries that subqueries read.
+	outer *env
+	ctes  map[string]*table
 	// group is set behind a grouping: the rows of the group, with their weights.
 	group []jrow
 	// window is the own window of a grouped row.
@@ -122,7 +128,7 @@ type jrow struct {
 }
 
 func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*table, error) {
-	e := &env{r: r}
+	e := &env{r: r, outer: r.outer, ctes: ctes}
 	rows, t, err := r.from(s, ctes, e)
 	if err != nil {
 		return nil, err
@@ -143,7 +149,7 @@ func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*tabl
 	}
 	switch {
 	case s.Latest != nil:
-		if t.folded {
+		if t.folded || s.Where != nil && hasSubquery(s.Where.Expr) {
 			return nil, fmt.Errorf("%w: LATEST BY over a grouped query", ErrNoReference)
 		}
 		passed = e.latest(passed, s.Latest)

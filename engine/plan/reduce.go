@@ -14,11 +14,25 @@ type Reduce struct {
 	In   Node
 	Keys []expr.Expr
 	Aggs []agg.Call
+	// Domain marks the distinct values for which a correlated subquery is computed.
+	Domain bool
 
 	schema types.Schema
 }
 
 var _ Node = (*Reduce)(nil)
+
+// NewDomain keeps each row of in once, for a correlated subquery that is computed for every one of them.
+func NewDomain(in Node) *Reduce {
+	s := in.Schema()
+	keys := make([]expr.Expr, len(s))
+	for i, f := range s {
+		keys[i] = &expr.Column{Index: i, Name: f.Name, K: f.Stored()}
+	}
+	n := NewReduce(in, keys, nil)
+	n.Domain = true
+	return n
+}
 
 // NewReduce groups in by keys.
 func NewReduce(in Node, keys []expr.Expr, aggs []agg.Call) *Reduce {
@@ -58,7 +72,11 @@ func (n *Reduce) Name() string { return "Reduce" }
 // Detail lists keys and aggregates.
 func (n *Reduce) Detail() string { return groupDetail(n.Keys, n.Aggs) }
 
-func (n *Reduce) withChildren(c []Node) Node { return NewReduce(c[0], n.Keys, n.Aggs) }
+func (n *Reduce) withChildren(c []Node) Node {
+	out := NewReduce(c[0], n.Keys, n.Aggs)
+	out.Domain = n.Domain
+	return out
+}
 
 // Window groups rows by Keys and the tumbling window their event time falls into, and emits one row per group when
 // the watermark passes the window's end: the keys, the aggregates, window_start, window_end and _ts (the end).

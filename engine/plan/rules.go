@@ -31,6 +31,9 @@ var rules = []Rule{
 	{"PushFilterIntoJoin", "a row passes exactly when the part of it that the condition reads passes, which is no padding", pushFilterIntoJoin},
 	{"KeysFromFilter", "the pairs of an inner join that pass an equality of one kind are those with that key", keysFromFilter},
 	{"PushResidual", "a row of a side that is not kept and fails the condition matches nothing", pushResidual},
+	{"DropDomain", "a correlated subquery that is joined by its keys has, for each key, the rows that it would have for that value", dropDomain},
+	{"FilterOutNull", "a filter drops what is not TRUE, so NULL is as good as FALSE", filterOutNull},
+	{"MarkToSemiJoin", "a row that passes is one that has a match, or one that has none", markToSemiJoin},
 	{"MergeProjects", "the outer expressions can be computed from the inner input", mergeProjects},
 	{"DropIdentityProject", "the columns are passed on unchanged", dropIdentityProject},
 }

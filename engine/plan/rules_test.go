@@ -40,6 +40,15 @@ func apply(name string, args ...expr.Expr) expr.Expr {
 	return e
 }
 
+// nullUnless is CASE WHEN x IS NULL THEN NULL ELSE cond END.
+func nullUnless(x, cond expr.Expr) expr.Expr {
+	e, err := expr.BindCase([]expr.When{{Cond: apply("IS NULL", x), Then: &expr.Literal{V: types.Null(types.Bool)}}}, cond)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
 func count() agg.Call {
 	a, _ := agg.Lookup("COUNT")
 	c, _ := a.Bind(nil, true, false)
@@ -117,6 +126,23 @@ Join LEFT on t.symbol = t.symbol if t.qty > 5 -> Retract
   Scan trades AS t [symbol, qty, price, at, legs] -> Append
   Filter r.qty > 7 -> Append
     Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"DropDomain": {plan.NewJoin(
+			plan.NewDomain(plan.NewProject(scan(), []expr.Expr{col(0)}, []string{"outer.t.symbol"})), scan(),
+			[]expr.Expr{at(0, types.String, "outer.t.symbol")}, []expr.Expr{col(0)}, nil, plan.Inner), `
+Project t.symbol AS outer.t.symbol, symbol, qty, price, at, legs -> Append
+  Filter t.symbol IS NOT NULL -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"FilterOutNull": {&plan.Filter{In: scan(), Pred: apply("NOT", nullUnless(col(1), big))}, `
+Filter NOT t.qty IS NULL AND NOT t.qty > 5 -> Append
+  Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"MarkToSemiJoin": {&plan.Filter{
+			In:   plan.NewJoin(scan(), scan(), []expr.Expr{col(0)}, []expr.Expr{col(0)}, nil, plan.Mark),
+			Pred: apply("NOT", at(5, types.Bool, plan.MarkColumn)),
+		}, `
+Project symbol, qty, price, at, legs, FALSE AS matched -> Retract
+  Join ANTI on t.symbol = t.symbol -> Retract
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append
+    Scan trades AS t [symbol] -> Append`},
 		"MergeProjects": {plan.NewProject(
 			plan.NewProject(scan(), []expr.Expr{apply("*", col(1), long(2)), col(0)}, []string{"d", "s"}),
 			[]expr.Expr{apply("+", at(0, types.Long, "d"), long(1))}, []string{"e"}), `
