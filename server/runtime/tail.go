@@ -179,9 +179,9 @@ func (t *tail) rows(ctx context.Context, i int, r *streams.EpochRecord) ([]*cloc
 	return c.upTo(ctx, seq)
 }
 
-// collect fills in the next step: epochs up to limit, which the clock allows, ending where Collect would end it. False
-// means that no step can end yet.
-func (t *tail) collect(ctx context.Context, limit uint64, lim clock.Limits, w *clock.Work) (bool, error) {
+// collect fills in the next step: epochs up to limit, which the clock allows, ending where Collect would end it, and not
+// before least. False means that no step can end yet.
+func (t *tail) collect(ctx context.Context, limit, least uint64, lim clock.Limits, w *clock.Work) (bool, error) {
 	*w = clock.Work{From: t.w.at}
 	rows, bytes := 0, 0
 	for i := range t.ready {
@@ -208,6 +208,12 @@ func (t *tail) collect(ctx context.Context, limit uint64, lim clock.Limits, w *c
 	}
 	if t.to <= t.w.at {
 		return false, nil
+	}
+	lo = max(lo, least)
+	for t.to < lo {
+		if more, err := t.next(ctx, limit); err != nil || !more {
+			return false, err
+		}
 	}
 	to, err := t.border(ctx, lo)
 	for err == nil && to == 0 && t.to < limit {
@@ -299,10 +305,16 @@ func (w *worker) catchUp(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return w.leaveInOrder(ctx)
 			}
-			reach, _ := w.env.clk.Reach(w.node)
+			reach, stop := w.env.clk.Reach(w.node)
 			ok := false
 			if reach > w.at {
-				if ok, err = t.collect(ctx, reach, clock.StepLimits, &work); err != nil {
+				if stop > 0 {
+					ok, err = t.collect(ctx, stop, 0, clock.StepLimits, &work)
+				}
+				if !ok && err == nil {
+					ok, err = t.collect(ctx, reach, stop, clock.StepLimits, &work)
+				}
+				if err != nil {
 					return w.tailError(ctx, t, err)
 				}
 			}

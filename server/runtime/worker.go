@@ -290,12 +290,13 @@ func (w *worker) step(ctx context.Context, work *clock.Work) error {
 	}
 	out := w.flow.Flush()
 	p := clock.Progress{To: work.To, TickMs: w.lastTick, Waits: w.flow.WaitsForTime()}
-	if w.silent && w.joinAt != work.To {
+	joins := w.silent && w.joinAt > 0 && work.To >= w.joinAt
+	if w.silent && !joins {
 		w.held.add(out)
 	} else {
 		prev := work.From
 		if w.silent {
-			prev = work.To - 1
+			prev = w.joinAt - 1
 			w.held.add(out)
 			out = w.held.output(w.prog)
 		}
@@ -307,7 +308,7 @@ func (w *worker) step(ctx context.Context, work *clock.Work) error {
 	}
 	w.note()
 	p.Cost = w.env.rt.now().Sub(began)
-	if w.silent && w.joinAt == work.To {
+	if joins {
 		return w.joined(ctx, p)
 	}
 	w.env.clk.Done(w.node, p)

@@ -68,9 +68,13 @@ func (c *Clock) Collect(n *Node, lim Limits, w *Work) Status {
 	if n.limit > 0 {
 		reach = min(reach, n.limit)
 	}
+	blocked := n.blocked()
 	stop := uint64(0)
 	if len(n.stops) > 0 && n.stops[0] <= reach {
-		stop = n.stops[0]
+		// An input that was computed again may cover the stop with one delta: then the node stops where that one ends.
+		if stop = firstAllowed(n.stops[0], reach, blocked); stop == 0 {
+			return Wait
+		}
 		reach = stop
 	}
 	*w = Work{Epochs: w.Epochs[:0], Positions: w.Positions[:0]}
@@ -82,7 +86,6 @@ func (c *Clock) Collect(n *Node, lim Limits, w *Work) Status {
 		c.finish(n, w)
 		return Ready
 	}
-	blocked := n.blocked()
 	m := newMerge(c, n)
 	hi := reach
 	bytes := 0
@@ -341,9 +344,9 @@ func (n *Node) signalDependents() {
 	}
 }
 
-// Reach returns the epoch that a node which reads the log by itself may step to: the head, what its inputs have
-// reached, and the next border that it must not pass.
-func (c *Clock) Reach(n *Node) (to uint64, stop bool) {
+// Reach returns the epoch that a node which reads the log by itself may step to: the head, and what its inputs have
+// reached. stop is the next border in between at which it has to end a step, 0 when there is none.
+func (c *Clock) Reach(n *Node) (to, stop uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	to = c.head.Epoch
@@ -356,9 +359,9 @@ func (c *Clock) Reach(n *Node) (to uint64, stop bool) {
 		to = min(to, n.limit)
 	}
 	if len(n.stops) > 0 && n.stops[0] <= to {
-		return n.stops[0], true
+		stop = n.stops[0]
 	}
-	return to, false
+	return to, stop
 }
 
 type waiter struct {
