@@ -72,6 +72,21 @@ func (a *analyzer) withDomain(s *syntax.Select, f *from) {
 	}
 }
 
+// firstUnnest is a FROM of a subquery that begins with an array of the query around it: the domain is its first relation.
+func (a *analyzer) firstUnnest(s *syntax.Select, u *syntax.Unnest, f *from) {
+	a.startDomain(s, f)
+	if f.node == nil {
+		f.node = plan.NewScan(0, "", "", nil, nil, true, []int{}) // stands for the domain, which is not known yet
+	}
+	a.unnest(&syntax.Join{Pos: u.Pos, Kind: syntax.JoinComma, KindPos: u.Pos, Item: u}, u, f)
+}
+
+// isTrue reports whether a condition is the literal TRUE.
+func isTrue(e syntax.Expr) bool {
+	l, ok := e.(*syntax.Literal)
+	return ok && l.Kind == syntax.TrueLiteral
+}
+
 func firstN(n int) []int {
 	var out []int
 	for i := range n {

@@ -31,7 +31,9 @@ func (a *analyzer) from(s *syntax.Select, ctes *cteScope) from {
 	if s.From == nil {
 		return f
 	}
-	if u, ok := s.From.(*syntax.Unnest); ok {
+	if u, ok := s.From.(*syntax.Unnest); ok && a.outer != nil && (a.probing > 0 || a.readsInFrom[s]) {
+		a.firstUnnest(s, u, &f)
+	} else if ok {
 		a.report(u, CodeUnnest, "write FROM source s, UNNEST(s.column) AS element", "UNNEST cannot be the first relation")
 		f.scope.inputs = append(f.scope.inputs, &input{alias: aliasOf(u), broken: true, retract: -1})
 	} else {
@@ -313,9 +315,9 @@ func (a *analyzer) unnest(j *syntax.Join, u *syntax.Unnest, f *from) {
 	}
 	a.checkAlias(u, alias, f.scope)
 	switch {
-	case j.Kind == syntax.JoinLeft || j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull:
-		fail(j.KindPos, CodeUnnest, "write CROSS JOIN UNNEST, or a comma", "%s UNNEST is not possible", j.Kind)
-	case j.On != nil || j.Within != nil || len(j.Using) > 0 || j.Natural:
+	case j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull:
+		fail(j.KindPos, CodeUnnest, "write LEFT JOIN UNNEST, CROSS JOIN UNNEST, or a comma", "%s UNNEST is not possible", j.Kind)
+	case j.On != nil && !isTrue(j.On) || j.Within != nil || len(j.Using) > 0 || j.Natural:
 		fail(j.KindPos, CodeUnnest, "move the condition to WHERE", "UNNEST takes no ON, USING or WITHIN")
 	}
 	b := &binder{analyzer: a, scope: f.scope, clause: "UNNEST"}
@@ -333,7 +335,9 @@ func (a *analyzer) unnest(j *syntax.Join, u *syntax.Unnest, f *from) {
 	f.scope.inputs = append(f.scope.inputs, in)
 	f.summary += " → " + alias
 	if left != nil && bound && ok {
-		f.node = plan.NewUnnest(left, arg, alias)
+		u := plan.NewUnnest(left, arg, alias)
+		u.Outer = j.Kind == syntax.JoinLeft
+		f.node = u
 	}
 }
 

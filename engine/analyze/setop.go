@@ -10,10 +10,7 @@ import (
 // setOp binds a chain of UNION or UNION ALL.
 func (a *analyzer) setOp(s *syntax.SetOp, ctes *cteScope) *relation {
 	if s.Kind != syntax.Union {
-		a.later(s.OpPos, string(s.Kind), "")
-		a.body(s.Left, ctes)
-		a.body(s.Right, ctes)
-		return nil
+		return a.intersectOrExcept(s, ctes)
 	}
 	branches, ops := flatten(s)
 	ok := a.unionRules(ops)
@@ -84,15 +81,15 @@ func (a *analyzer) unionRules(ops []*syntax.SetOp) bool {
 // unify brings the columns of a branch and of those before it to common kinds.
 func (a *analyzer) unify(op *syntax.SetOp, branch int, into, fields types.Schema) bool {
 	if len(into) != len(fields) {
-		a.report(op.OpPos, CodeUnion, "select the same number of columns in every branch", "the branches of UNION have %d and %d columns", len(into), len(fields))
+		a.report(op.OpPos, CodeUnion, "select the same number of columns in every branch", "the branches of %s have %d and %d columns", op.Kind, len(into), len(fields))
 		return false
 	}
 	ok := true
 	for i := range into {
 		k, common := expr.Common(into[i].Stored(), fields[i].Stored())
 		if !common {
-			a.report(op.OpPos, CodeUnion, "convert one of them with CAST", "column %d (%s) of UNION is %s, in branch %d it is %s",
-				i+1, into[i].Name, into[i].Stored(), branch+1, fields[i].Stored())
+			a.report(op.OpPos, CodeUnion, "convert one of them with CAST", "column %d (%s) of %s is %s, in branch %d it is %s",
+				i+1, into[i].Name, op.Kind, into[i].Stored(), branch+1, fields[i].Stored())
 			ok = false
 			continue
 		}
@@ -101,6 +98,24 @@ func (a *analyzer) unify(op *syntax.SetOp, branch int, into, fields types.Schema
 		}
 	}
 	return ok
+}
+
+// intersectOrExcept binds INTERSECT and EXCEPT of two sides.
+func (a *analyzer) intersectOrExcept(s *syntax.SetOp, ctes *cteScope) *relation {
+	if a.mode == Pipeline {
+		a.report(s.OpPos, CodeUnion, "make it a table", "%s is not allowed in a pipeline", s.Kind)
+	}
+	left, right := a.body(s.Left, ctes), a.body(s.Right, ctes)
+	if left == nil || right == nil {
+		return nil
+	}
+	out := &relation{fields: left.fields.Clone(), outer: left.outer, windowed: left.windowed || right.windowed, wholeRow: true, label: left.label}
+	out.summary = left.summary + " " + string(s.Kind) + " " + right.summary
+	if !a.unify(s, 1, out.fields, right.fields) || a.mode == Pipeline {
+		return nil
+	}
+	out.node = &plan.SetOp{Left: aligned(left, out), Right: aligned(right, out), Except: s.Kind == syntax.Except, All: s.All}
+	return out
 }
 
 // aligned projects a branch to the kinds and the event time of the union.

@@ -176,9 +176,33 @@ func (g *generator) statement(mode engine.Mode) string {
 		}
 		return g.grouped("events") + " WINDOW TUMBLING(SIZE " + pick(g, "1 SECOND", "3 SECONDS", "500 MILLISECONDS") + ")"
 	}
-	switch g.IntN(8) {
+	switch g.IntN(10) {
 	case 0:
 		return g.plain(g.relation())
+	case 8:
+		one := func() string {
+			return "SELECT r.k, " + pick(g, "r.a", "r.x") + " FROM " + g.relation() + " AS r" + g.where()
+		}
+		g.aliases = []string{"r"}
+		op := func() string { return pick(g, " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL ") }
+		set := one() + op() + one()
+		switch g.IntN(3) {
+		case 0:
+			return set + pick(g, " UNION ALL ", op()) + one()
+		case 1:
+			return "SELECT r.k AS c1 FROM bag AS r WHERE (r.k IN (SELECT k FROM (" + set + ") s))"
+		}
+		return set
+	case 9:
+		g.aliases = []string{"r"}
+		inner := pick(g, "SELECT z.k, z.x AS v FROM "+g.relation()+" AS z WHERE z.a = r.a", "SELECT SUM(z.a) AS v FROM "+g.relation()+" AS z WHERE z.a > r.b",
+			"SELECT e AS v FROM UNNEST(r.l) AS e", "SELECT COUNT(*) AS v FROM "+g.relation()+" AS z GROUP BY z.k, r.k HAVING COUNT(*) > 1", "SELECT DISTINCT z.k AS v FROM bag AS z WHERE z.k <> r.k")
+		join := pick(g, "CROSS JOIN LATERAL (", "JOIN LATERAL (", "LEFT JOIN LATERAL (")
+		sql := "SELECT r.k AS c1, s.v AS c2 FROM " + g.relation() + " AS r " + join + inner + ") s"
+		if !strings.HasPrefix(join, "CROSS") {
+			sql += " ON " + pick(g, "TRUE", g.scalar(types.Bool))
+		}
+		return sql + g.where()
 	case 1:
 		return "SELECT DISTINCT " + g.scalar(types.String) + " AS c1, " + g.withAlias("r", func() string { return g.scalar(types.Long) }) + " AS c2 FROM " + g.relation() + " AS r" + g.where()
 	case 2:
@@ -265,7 +289,7 @@ func (g *generator) grouped(relation string) string {
 	g.aliases = []string{"r"}
 	from := g.from(relation)
 	if g.IntN(4) == 0 {
-		from += ", UNNEST(r.l) AS e"
+		from += pick(g, ", UNNEST(r.l) AS e", " LEFT JOIN UNNEST(r.l) AS e")
 	}
 	var keys, items []string
 	for i := range g.IntN(3) {

@@ -46,9 +46,6 @@ func (r *reference) body(b syntax.Body, ctes map[string]*table) (*table, error) 
 
 // union puts the rows of both sides together; without ALL each row is there once.
 func (r *reference) union(s *syntax.SetOp, ctes map[string]*table) (*table, error) {
-	if s.Kind != syntax.Union {
-		return nil, fmt.Errorf("%w: %s", ErrNoReference, s.Kind)
-	}
 	left, err := r.body(s.Left, ctes)
 	if err != nil {
 		return nil, err
@@ -65,16 +62,22 @@ func (r *reference) union(s *syntax.SetOp, ctes map[string]*table) (*table, erro
 			out.fields[i] = types.Field{Name: left.fields[i].Name, Kind: k}
 		}
 	}
-	for _, side := range [][]rrow{left.rows, right.rows} {
+	sides := make([][]rrow, 2)
+	for k, side := range [][]rrow{left.rows, right.rows} {
 		for _, row := range side {
 			vals := make([]types.Value, len(row.vals))
 			for i, v := range row.vals {
 				vals[i] = types.Convert(v, out.fields[i].Stored())
 			}
 			row.vals = vals
-			out.rows = append(out.rows, row)
+			sides[k] = append(sides[k], row)
 		}
 	}
+	if s.Kind != syntax.Union {
+		out.rows, out.hasTs, out.folded, out.label = setOperation(s, sides[0], sides[1]), false, true, left.label
+		return out, nil
+	}
+	out.rows = append(sides[0], sides[1]...)
 	sort.SliceStable(out.rows, func(i, j int) bool { return out.rows[i].at < out.rows[j].at })
 	if !s.All {
 		out.rows, out.hasTs, out.folded = once(out.rows), false, true
@@ -255,27 +258,45 @@ func (e *env) latest(rows []jrow, l *syntax.LatestBy) []jrow {
 	return out
 }
 
-// from evaluates FROM and its joins.
-func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jrow, *table, error) {
+// first evaluates the first relation of FROM.
+func (r *reference) first(s *syntax.Select, ctes map[string]*table, e *env) ([]jrow, *table, error) {
+	if u, ok := s.From.(*syntax.Unnest); ok { // of an array of the query around
+		return e.unnest([]jrow{{rrow: rrow{w: 1}}}, u, false), &table{folded: true}, nil
+	}
 	t, alias, err := r.relation(s.From, ctes)
 	if err != nil {
 		return nil, nil, err
 	}
 	e.add(source{alias: alias, fields: t.fields, label: t.label, hasTs: t.hasTs})
-	all := &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind}
 	rows := make([]jrow, len(t.rows))
 	for i, row := range t.rows {
 		rows[i] = jrow{rrow: row, parts: []int64{row.ts}}
 	}
+	return rows, &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind}, nil
+}
+
+// from evaluates FROM and its joins.
+func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jrow, *table, error) {
+	rows, all, err := r.first(s, ctes, e)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, j := range s.Joins {
 		if u, ok := j.Item.(*syntax.Unnest); ok {
-			rows = e.unnest(rows, u)
+			rows = e.unnest(rows, u, j.Kind == syntax.JoinLeft)
 			continue
 		}
 		if r.pipeline {
 			if rows, err = r.within(rows, all, j, ctes, e); err != nil {
 				return nil, nil, err
 			}
+			continue
+		}
+		if d, ok := j.Item.(*syntax.Derived); ok && d.Lateral {
+			if rows, err = r.lateral(rows, d, j, e, ctes); err != nil {
+				return nil, nil, err
+			}
+			all.folded = true
 			continue
 		}
 		right, alias, err := r.relation(j.Item, ctes)
@@ -354,14 +375,20 @@ func (r *reference) base(rel engine.Relation) *table {
 }
 
 // unnest gives one row per element of an array.
-func (e *env) unnest(rows []jrow, u *syntax.Unnest) []jrow {
+func (e *env) unnest(rows []jrow, u *syntax.Unnest, outer bool) []jrow {
 	var out []jrow
 	for _, row := range rows {
 		v := e.on(row).value(u.Arg)
-		if v.IsNull() {
-			continue
+		before := len(out)
+		elements := func(b []byte, f func(node []byte) bool) {
+			if !v.IsNull() {
+				types.JsonElements(b, f)
+			}
+			if outer && len(out) == before {
+				f([]byte("null"))
+			}
 		}
-		types.JsonElements([]byte(v.Text()), func(node []byte) bool {
+		elements(textOf(v), func(node []byte) bool {
 			element := types.JsonOf(string(node))
 			if types.JsonIsNull(node) {
 				element = types.Null(types.Json)
@@ -382,7 +409,7 @@ func (e *env) side(x syntax.Expr) int {
 	out := 0
 	syntax.Walk(x, func(x syntax.Expr) bool {
 		if c, ok := x.(*syntax.ColumnRef); ok {
-			if i := e.find(c); i.constant == nil {
+			if i := e.find(c); i.constant == nil && i.outer == nil {
 				if i.source == len(e.sources)-1 {
 					out |= 2
 				} else {

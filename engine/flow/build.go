@@ -98,7 +98,7 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.add(n, p, out, scope)
 		return at
 	case *plan.Unnest:
-		u := op.NewUnnest(n.In.Schema(), n.Arg)
+		u := op.NewUnnest(n.In.Schema(), n.Arg, n.Outer)
 		b.child(n.In, u, 0, out, scope, marked)
 		b.add(n, u, out, scope)
 	case *plan.Union:
@@ -107,6 +107,11 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 			b.child(in, u, port, out, scope, marked)
 		}
 		b.add(n, u, out, scope)
+	case *plan.SetOp:
+		s := op.NewSetOp(n.Schema(), setRules[[2]bool{n.Except, n.All}])
+		b.child(n.Left, s, 0, out, scope, marked)
+		b.child(n.Right, s, 1, out, scope, marked)
+		b.add(n, s, out, scope)
 	case *plan.Reduce:
 		return b.reduce(n, nil, out, scope, marked)
 	case *plan.LatestBy:
@@ -138,6 +143,11 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		panic(fmt.Sprintf("BUG: no operator for plan node %T", n))
 	}
 	return -1
+}
+
+// setRules is the rule of a set operation by whether it is EXCEPT and whether it has ALL.
+var setRules = map[[2]bool]op.SetRule{
+	{false, false}: op.Intersect, {false, true}: op.IntersectAll, {true, false}: op.Except, {true, true}: op.ExceptAll,
 }
 
 // outerKinds is what a join of a plan is for the operator.

@@ -189,11 +189,17 @@ func drawPlan(t *rapid.T, depth int) plan.Node {
 	case 6:
 		in := drawPlan(t, depth-1)
 		if js := columnsOf(in, types.Json); len(js) > 0 {
-			return plan.NewUnnest(in, js[0], "el")
+			u := plan.NewUnnest(in, js[0], "el")
+			u.Outer = rapid.Bool().Draw(t, "outer")
+			return u
 		}
 		return in
 	case 7:
 		in := drawPlan(t, depth-1)
+		if rapid.Bool().Draw(t, "set operation") {
+			other := &plan.Union{Ins: []plan.Node{&plan.Filter{In: in, Pred: drawPredicate(t, in)}, &plan.Filter{In: in, Pred: drawPredicate(t, in)}}}
+			return &plan.SetOp{Left: in, Right: other, Except: rapid.Bool().Draw(t, "except"), All: rapid.Bool().Draw(t, "all")}
+		}
 		return &plan.Union{Ins: []plan.Node{in, &plan.Filter{In: in, Pred: drawPredicate(t, in)}}}
 	default:
 		return drawLatest(t)

@@ -112,6 +112,9 @@ func evaluate(n plan.Node, epochs []epoch) relation {
 	case *plan.Unnest:
 		for _, e := range evaluate(n.In, epochs) {
 			arr := value(n.Arg, e.row, kindsOf(n.In.Schema()))
+			if n.Outer && elements(arr) == 0 {
+				out.add(append(slices.Clone(e.row), types.Null(types.Json)), e.w)
+			}
 			if arr.IsNull() {
 				continue
 			}
@@ -130,6 +133,27 @@ func evaluate(n plan.Node, epochs []epoch) relation {
 				out.add(e.row, e.w)
 			}
 		}
+	case *plan.SetOp:
+		left, right := evaluate(n.Left, epochs), evaluate(n.Right, epochs)
+		for _, l := range left {
+			has := int64(0)
+			if r := right[keyOf(l.row)]; r != nil {
+				has = max(r.w, 0)
+			}
+			w := max(l.w, 0)
+			switch {
+			case !n.Except:
+				w = min(w, has)
+			case n.All:
+				w = max(w-has, 0)
+			case has > 0:
+				w = 0
+			}
+			if !n.All {
+				w = min(w, 1)
+			}
+			out.add(l.row, w)
+		}
 	case *plan.Join:
 		join(n, evaluate(n.Left, epochs), evaluate(n.Right, epochs), out)
 	case *plan.Reduce:
@@ -144,6 +168,16 @@ func evaluate(n plan.Node, epochs []epoch) relation {
 		panic(fmt.Sprintf("no reference for %T", n))
 	}
 	return out
+}
+
+func elements(array types.Value) (n int) {
+	if !array.IsNull() {
+		types.JsonElements([]byte(array.Text()), func([]byte) bool {
+			n++
+			return true
+		})
+	}
+	return n
 }
 
 func pickColumns(row []types.Value, cols []int) []types.Value {

@@ -12,15 +12,16 @@ type Unnest struct {
 	linear
 	arg   *expr.Kernel
 	width int
+	outer bool
 	out   *zset.Builder
 	marks []int64
 }
 
 var _ Operator = (*Unnest)(nil)
 
-// NewUnnest flattens arg over rows of the given columns.
-func NewUnnest(in types.Schema, arg expr.Expr) *Unnest {
-	return &Unnest{arg: expr.Compile(arg), width: len(in), out: zset.NewBuilder(append(kindsOf(in), types.Json))}
+// NewUnnest flattens arg over rows of the given columns. outer keeps rows without elements, with a NULL element.
+func NewUnnest(in types.Schema, arg expr.Expr, outer bool) *Unnest {
+	return &Unnest{outer: outer, arg: expr.Compile(arg), width: len(in), out: zset.NewBuilder(append(kindsOf(in), types.Json))}
 }
 
 // Apply writes the elements of every row, in order.
@@ -29,24 +30,13 @@ func (u *Unnest) Apply(_ int, d Delta, emit Emit) {
 	u.marks = u.marks[:0]
 	for k := range d.Len() {
 		i := d.At(k)
-		if arrays.IsNull(i) {
-			continue
+		before := u.out.Len()
+		if !arrays.IsNull(i) {
+			u.elements(d, i, arrays.Text(i))
 		}
-		types.JsonElements(arrays.Text(i), func(node []byte) bool {
-			for c := range u.width {
-				u.out.Cell(c, &d.B.Cols[c], i)
-			}
-			if types.JsonIsNull(node) {
-				u.out.Null(u.width)
-			} else {
-				u.out.Text(u.width, node)
-			}
-			u.out.EndRow(d.B.W(i))
-			if d.Marks != nil {
-				u.marks = append(u.marks, d.Marks[i])
-			}
-			return true
-		})
+		if u.outer && u.out.Len() == before {
+			u.row(d, i, nil)
+		}
 	}
 	if u.out.Len() == 0 {
 		return
@@ -56,4 +46,31 @@ func (u *Unnest) Apply(_ int, d Delta, emit Emit) {
 		next.Marks = u.marks
 	}
 	emit(next)
+}
+
+// elements writes a row per element of an array.
+func (u *Unnest) elements(d Delta, i int, array []byte) {
+	types.JsonElements(array, func(node []byte) bool {
+		if types.JsonIsNull(node) {
+			node = nil
+		}
+		u.row(d, i, node)
+		return true
+	})
+}
+
+// row writes a row with an element; nil is NULL.
+func (u *Unnest) row(d Delta, i int, element []byte) {
+	for c := range u.width {
+		u.out.Cell(c, &d.B.Cols[c], i)
+	}
+	if element == nil {
+		u.out.Null(u.width)
+	} else {
+		u.out.Text(u.width, element)
+	}
+	u.out.EndRow(d.B.W(i))
+	if d.Marks != nil {
+		u.marks = append(u.marks, d.Marks[i])
+	}
 }

@@ -125,12 +125,14 @@ func (n *Project) Detail() string {
 func (n *Project) withChildren(c []Node) Node { return NewProject(c[0], n.Exprs, n.Names) }
 
 // Unnest gives one row per element of a Json array: the input's columns, then the element as a Json column. A NULL,
-// an empty array and a value that is no array give no row. It is linear: retracting a row retracts its elements.
+// an empty array and a value that is no array give no row, or one with a NULL element when Outer is set. It is linear: retracting a row retracts its elements.
 type Unnest struct {
 	In  Node
 	Arg expr.Expr
 	// Alias names the element column.
 	Alias string
+	// Outer keeps rows without elements: LEFT JOIN UNNEST.
+	Outer bool
 
 	schema types.Schema
 }
@@ -141,6 +143,13 @@ var _ Node = (*Unnest)(nil)
 func NewUnnest(in Node, arg expr.Expr, alias string) *Unnest {
 	s := append(in.Schema().Clone(), types.Field{Name: alias, Kind: types.Json})
 	return &Unnest{In: in, Arg: arg, Alias: alias, schema: s}
+}
+
+// over is the same flattening of another input.
+func (n *Unnest) over(in Node, arg expr.Expr) *Unnest {
+	out := NewUnnest(in, arg, n.Alias)
+	out.Outer = n.Outer
+	return out
 }
 
 // Schema is the input's columns and the element.
@@ -162,9 +171,15 @@ func (n *Unnest) Changelog() Changelog { return changelog(n) }
 func (n *Unnest) Name() string { return "Unnest" }
 
 // Detail is the array and the element's name.
-func (n *Unnest) Detail() string { return n.Arg.String() + " AS " + n.Alias }
+func (n *Unnest) Detail() string {
+	s := n.Arg.String() + " AS " + n.Alias
+	if n.Outer {
+		return "LEFT " + s
+	}
+	return s
+}
 
-func (n *Unnest) withChildren(c []Node) Node { return NewUnnest(c[0], n.Arg, n.Alias) }
+func (n *Unnest) withChildren(c []Node) Node { return n.over(c[0], n.Arg) }
 
 // Union puts the rows of its inputs together; equal rows add up. All inputs have the kinds of the first.
 type Union struct {

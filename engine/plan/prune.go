@@ -105,10 +105,12 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		}
 		collect(n.Arg, below)
 		in, to := p.node(n.In, below)
-		out := NewUnnest(in, remap(n.Arg, to), n.Alias)
+		out := n.over(in, remap(n.Arg, to))
 		return out, append(slices.Clone(to), len(in.Schema()))
 	case *Union:
 		return p.union(n, need)
+	case *SetOp:
+		return p.setOp(n)
 	case *Reduce:
 		keys, aggs, in, to := p.group(n.In, n.Keys, n.Aggs, need, map[int]bool{})
 		keep, calls := keptAggs(n.Aggs, aggs, len(keys))

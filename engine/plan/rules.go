@@ -26,6 +26,7 @@ var rules = []Rule{
 	{"MergeFilters", "a row passes both exactly when the AND is TRUE", mergeFilters},
 	{"PushFilterThroughProject", "expressions are pure and total, so it does not matter when they are computed", pushFilterThroughProject},
 	{"PushFilterThroughUnion", "a union is linear", pushFilterThroughUnion},
+	{"PushFilterThroughSetOp", "equal rows of both sides pass together", pushFilterThroughSetOp},
 	{"PushFilterThroughUnnest", "the condition does not read the element", pushFilterThroughUnnest},
 	{"PushFilterThroughReduce", "the condition reads keys only, so it drops whole groups", pushFilterThroughReduce},
 	{"PushFilterIntoJoin", "a row passes exactly when the part of it that the condition reads passes, which is no padding", pushFilterIntoJoin},
@@ -219,7 +220,7 @@ func pushFilterThroughUnnest(n Node) Node {
 	if below == nil {
 		return nil
 	}
-	return filtered(NewUnnest(&Filter{In: u.In, Pred: below}, u.Arg, u.Alias), above)
+	return filtered(u.over(&Filter{In: u.In, Pred: below}, u.Arg), above)
 }
 
 func pushFilterThroughReduce(n Node) Node {

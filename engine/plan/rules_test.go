@@ -86,6 +86,12 @@ Union ALL -> Append
     Scan trades AS t [symbol, qty, price, at, legs] -> Append
   Filter t.qty > 5 -> Append
     Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"PushFilterThroughSetOp": {&plan.Filter{In: &plan.SetOp{Left: scan(), Right: scan(), Except: true}, Pred: big}, `
+Except DISTINCT -> Upsert(symbol, qty, price, at, legs)
+  Filter t.qty > 5 -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append
+  Filter t.qty > 5 -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
 		"PushFilterThroughUnnest": {&plan.Filter{
 			In:   plan.NewUnnest(scan(), col(4), "l"),
 			Pred: plan.And(big, apply("=", apply("->>", at(5, types.Json, "l"), &expr.Literal{V: types.StringOf("c")}), col(0))),
