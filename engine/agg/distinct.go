@@ -102,10 +102,17 @@ func (p *distinctPart) release(st []uint64) {
 func (p *distinctPart) bytes() int64 { return p.table.Bytes() + p.entries.Bytes() }
 
 func (p *distinctPart) appendSnapshot(dst []byte) []byte {
-	dst = appendBlock(dst, p.table.AppendSnapshot)
-	dst = binary.AppendUvarint(dst, uint64(p.entries.Len()))
-	for i := range uint32(p.entries.Len()) {
-		e := p.entries.At(i)
+	return appendEntryLists(dst, p.table, &p.entries)
+}
+
+func (p *distinctPart) restore(b []byte) error { return restoreEntryLists(b, p.table, &p.entries) }
+
+// appendEntryLists writes a table of keys whose entries are linked in one list a group.
+func appendEntryLists(dst []byte, table *zset.KeyTable, entries *zset.Slab[distinctEntry]) []byte {
+	dst = appendBlock(dst, table.AppendSnapshot)
+	dst = binary.AppendUvarint(dst, uint64(entries.Len()))
+	for i := range uint32(entries.Len()) {
+		e := entries.At(i)
 		dst = binary.AppendVarint(dst, e.weight)
 		dst = binary.AppendUvarint(dst, uint64(e.next))
 		dst = binary.AppendUvarint(dst, uint64(e.prev))
@@ -113,20 +120,20 @@ func (p *distinctPart) appendSnapshot(dst []byte) []byte {
 	return dst
 }
 
-func (p *distinctPart) restore(b []byte) error {
+func restoreEntryLists(b []byte, table *zset.KeyTable, entries *zset.Slab[distinctEntry]) error {
 	r := &reader{b: b}
-	if err := p.table.Restore(r.block()); err != nil {
+	if err := table.Restore(r.block()); err != nil {
 		return err
 	}
-	p.entries.Reset()
+	entries.Reset()
 	n := r.count(3)
-	p.entries.Grow(n)
+	entries.Grow(n)
 	for i := range uint32(n) {
 		e := distinctEntry{weight: r.varint(), next: uint32(r.uvarint()), prev: uint32(r.uvarint())}
 		if e.next > uint32(n) || e.prev > uint32(n) {
 			return fmt.Errorf("%w: a list of values leads to entry %d or %d of %d", ErrSnapshot, e.next, e.prev, n)
 		}
-		*p.entries.At(i) = e
+		*entries.At(i) = e
 	}
 	return r.end()
 }

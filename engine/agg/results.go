@@ -76,14 +76,18 @@ func (c *resultColumn) mean(f float64, exp int, n int64) {
 func (c *resultColumn) ordered(w uint64, pool *textPool, out *Results) {
 	switch {
 	case pool != nil:
-		text := pool.text(w)
-		c.word(uint64(len(out.text))<<32 | uint64(len(text)))
-		out.text = append(out.text, text...)
+		c.text(pool.text(w), out)
 	case c.kind == types.Double:
 		c.word(math.Float64bits(doubleOf(w)))
 	default:
 		c.word(uint64(longOf(w)))
 	}
+}
+
+// text appends a text, which is copied.
+func (c *resultColumn) text(text []byte, out *Results) {
+	c.word(uint64(len(out.text))<<32 | uint64(len(text)))
+	out.text = append(out.text, text...)
 }
 
 // Compare orders row i of r and row j of other by the chosen columns, as canonical records order: NULL first,

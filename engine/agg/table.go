@@ -32,6 +32,8 @@ type placed struct {
 	key string
 	off int
 	arg int
+	// more are the further arguments of a bagPart.
+	more []int
 }
 
 // readout says how the result of one call is read: the part of its value and of its count.
@@ -39,6 +41,10 @@ type readout struct {
 	call  Call
 	value int
 	count int
+	// squares is the part of the sum of squares.
+	squares int
+	// compare orders the records of a bagPart.
+	compare func(a, b []byte) int
 }
 
 // NewTable makes the states of the calls. appendOnly promises that no weight is ever negative, which allows plain
@@ -77,6 +83,33 @@ func (t *Table) plan(c Call, appendOnly bool) readout {
 		if c.Agg.what == whatAvg {
 			r.count = t.place("count", a, func() part { return countPart{} })
 		}
+	case whatVarSamp, whatVarPop, whatDevSamp, whatDevPop:
+		a := t.argument(c.Arg, kind != types.Long && kind != types.Double)
+		if kind == types.Long {
+			r.value = t.place("sum", a, func() part { return longSumPart{} })
+		} else {
+			r.value = t.place("sum", a, func() part { return &doubleSumPart{} })
+		}
+		r.squares = t.place("squares", a, func() part { return &squaresPart{long: kind == types.Long} })
+		r.count = t.place("count", a, func() part { return countPart{} })
+	case whatPercentile:
+		r.value = t.placeBag([]int{t.argument(c.Arg, kind != types.Double)}, 1, false)
+	case whatArgMin, whatArgMax:
+		r.value = t.placeBag([]int{t.argument(c.By, false), t.argument(c.Arg, false)}, 2, false)
+	case whatStrings, whatArray:
+		args := []int{t.argument(c.Arg, false)}
+		for _, o := range c.Order {
+			args = append(args, t.argument(o.X, false))
+		}
+		if c.Keep != nil {
+			args = append(args, t.argument(c.Keep, false))
+		}
+		present := 1
+		if c.Agg.what == whatArray {
+			present = 0
+		}
+		r.value = t.placeBag(args, present, c.Keep != nil)
+		r.compare = comparison(c.Order)
 	case whatMin, whatMax:
 		a := t.argument(c.Arg, kind == types.Json || kind == types.Unknown)
 		text := c.K == types.String
@@ -85,7 +118,7 @@ func (t *Table) plan(c Call, appendOnly bool) readout {
 			break
 		}
 		r.count = t.place("count", a, func() part { return countPart{} })
-		r.value = t.place(c.Agg.Name, a, func() part {
+		r.value = t.place([...]string{"min", "max"}[b2i(c.Agg.what == whatMax)], a, func() part {
 			p := &plainPart{max: c.Agg.what == whatMax}
 			if text {
 				p.pool = newTextPool()
@@ -132,6 +165,17 @@ func (t *Table) place(name string, arg int, make func() part) int {
 	return len(t.parts) - 1
 }
 
+// placeBag returns the position of a bag of records of the given arguments.
+func (t *Table) placeBag(args []int, present int, keep bool) int {
+	key := fmt.Sprintf("bag %d %v", present, keep)
+	for _, a := range args[1:] {
+		key += ", " + t.args[a].key
+	}
+	at := t.place(key, args[0], func() part { return newBagPart(present, keep) })
+	t.parts[at].more = args[1:]
+	return at
+}
+
 // Grow makes room for groups below n. A new group is empty.
 func (t *Table) Grow(n int) { t.states.grow(n) }
 
@@ -145,6 +189,14 @@ func (t *Table) Add(b *zset.Batch, sel []int32, groups []uint32) {
 		var col *zset.Column
 		if p.arg >= 0 {
 			col = t.cols[p.arg]
+		}
+		if bag, is := p.part.(*bagPart); is {
+			cols := []*zset.Column{col}
+			for _, a := range p.more {
+				cols = append(cols, t.cols[a])
+			}
+			bag.addMany(&t.states, p.off, b, sel, groups, cols)
+			continue
 		}
 		p.add(&t.states, p.off, b, sel, groups, col)
 	}
@@ -187,6 +239,12 @@ func (t *Table) Read(groups []uint32, out *Results) (overflows int) {
 
 func (t *Table) readCall(r *readout, groups []uint32, col *resultColumn, out *Results) (overflows int) {
 	p := &t.parts[r.value]
+	if r.squares > 0 {
+		for _, g := range groups {
+			t.readMoment(r, g, col)
+		}
+		return 0
+	}
 	switch part := p.part.(type) {
 	case rowsPart, countPart, *distinctPart:
 		for _, g := range groups {
@@ -226,7 +284,7 @@ func (t *Table) readCall(r *readout, groups []uint32, col *resultColumn, out *Re
 			col.ordered(part.word(t.states.at(g)[p.off:]), part.pool, out)
 		}
 	case *logPart:
-		isMax := r.call.Agg.what == whatMax
+		isMax := r.call.Agg.what == whatMax // also BOOL_OR
 		for _, g := range groups {
 			st := t.states.at(g)[p.off : p.off+logWords]
 			v, ok := part.min(st)
@@ -238,6 +296,12 @@ func (t *Table) readCall(r *readout, groups []uint32, col *resultColumn, out *Re
 				continue
 			}
 			col.ordered(v, part.pool, out)
+		}
+	case *bagPart:
+		for _, g := range groups {
+			if r.readBag(part, t.states.at(g)[p.off:p.off+bagWords], col, out) {
+				overflows++
+			}
 		}
 	default:
 		panic(fmt.Sprintf("BUG: no result of %T", p.part))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"sort"
+	"strings"
 	"testing"
 
 	"github.com/streamsforge/streamsforge/engine/agg"
@@ -34,7 +36,7 @@ func calls(t testing.TB) []agg.Call {
 		col := &expr.Column{Index: i, Name: k.String(), K: k}
 		add("COUNT", false, false, col)
 		add("COUNT", false, true, col)
-		for _, name := range []string{"SUM", "AVG", "MIN", "MAX"} {
+		for _, name := range []string{"SUM", "AVG", "MIN", "MAX", "VAR_SAMP", "VAR_POP", "STDDEV_POP", "STDDEV_SAMP", "MEDIAN"} {
 			add(name, false, false, col)
 		}
 	}
@@ -223,6 +225,15 @@ func recompute(c agg.Call, g uint32, all []change) types.Value {
 	case minusInf > 0:
 		infinite = types.DoubleOf(math.Inf(-1))
 	}
+	if strings.HasPrefix(c.Agg.Name, "VAR") || strings.HasPrefix(c.Agg.Name, "STDDEV") {
+		if inf != 0 || minusInf != 0 {
+			return types.Null(types.Double) // also while an infinity is owed
+		}
+		return moment(c.Agg.Name, numbers, sum, net, values)
+	}
+	if c.Agg.Name == "MEDIAN" {
+		return middle(net, values)
+	}
 	hasInfinite := inf > 0 || minusInf > 0
 	rounded := new(big.Float).SetPrec(53).SetRat(sum)
 	switch c.Agg.Name {
@@ -255,6 +266,79 @@ func recompute(c agg.Call, g uint32, all []change) types.Value {
 	default:
 		return best
 	}
+}
+
+// moment is the variance by its definition, over exact fractions.
+func moment(name string, n int64, sum *big.Rat, net map[string]int64, values map[string]types.Value) types.Value {
+	divisor := n
+	if strings.HasSuffix(name, "SAMP") {
+		divisor--
+	}
+	if n <= 0 || divisor <= 0 {
+		return types.Null(types.Double)
+	}
+	mean := new(big.Rat).Quo(sum, new(big.Rat).SetInt64(n))
+	total := new(big.Rat)
+	for k, w := range net {
+		f, ok := asNumber(values[k])
+		if !ok || w == 0 {
+			continue
+		}
+		x := new(big.Rat).SetFloat64(f)
+		if values[k].Kind() == types.Long {
+			x.SetInt64(values[k].Int())
+		}
+		x.Sub(x, mean)
+		total.Add(total, x.Mul(x, x).Mul(x, new(big.Rat).SetInt64(w)))
+	}
+	if total.Sign() < 0 {
+		return types.Null(types.Double)
+	}
+	v := new(big.Float).SetPrec(300).SetRat(total.Quo(total, new(big.Rat).SetInt64(divisor)))
+	if strings.HasPrefix(name, "STDDEV") {
+		v.Sqrt(v)
+	}
+	f, _ := v.Float64()
+	return types.DoubleOf(f)
+}
+
+// middle is the median of the values that are there.
+func middle(net map[string]int64, values map[string]types.Value) types.Value {
+	byValue := map[float64]int64{}
+	var xs []float64
+	n := int64(0)
+	for k, w := range net {
+		f, ok := asNumber(values[k])
+		if !ok || w <= 0 {
+			continue
+		}
+		if _, there := byValue[f]; !there {
+			xs = append(xs, f)
+		}
+		byValue[f] += w
+		n += w
+	}
+	if n == 0 {
+		return types.Null(types.Double)
+	}
+	sort.Float64s(xs)
+	at := func(i int64) float64 {
+		for _, x := range xs {
+			if i < byValue[x] {
+				return x
+			}
+			i -= byValue[x]
+		}
+		return xs[len(xs)-1]
+	}
+	lo, hi := at((n-1)/2), at(n/2)
+	if lo != hi {
+		lo += 0.5 * (hi - lo)
+	}
+	if lo != lo {
+		return types.Null(types.Double)
+	}
+	return types.DoubleOf(lo)
 }
 
 func asNumber(v types.Value) (float64, bool) {

@@ -335,12 +335,6 @@ func (b *binder) keepTimestamp(written syntax.Expr, bound expr.Expr) expr.Expr {
 	return bound
 }
 
-// laterAggregates are documented aggregates that the table of aggregates does not have yet.
-var laterAggregates = map[string]bool{
-	"VAR_SAMP": true, "VARIANCE": true, "VAR": true, "VAR_POP": true, "STDDEV_SAMP": true, "STDDEV": true, "STDEV": true,
-	"STDDEV_POP": true, "MEDIAN": true, "PERCENTILE_CONT": true,
-}
-
 func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 	if isAggregate(e) {
 		return b.aggregate(e)
@@ -359,13 +353,16 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 		b.report(e, expr.CodeArgumentCount, "write "+f.Signature, "only COUNT takes *")
 	}
 	if e.Filter != nil {
-		b.later(e.Filter, "FILTER", "write the condition into the argument with IF")
+		b.report(e.Filter, CodeNotAggregate, "write the condition as IF(condition, ...)", "FILTER exists behind aggregates only")
+	}
+	if len(e.OrderBy) > 0 {
+		b.report(e.OrderBy[0], CodeNotAggregate, "", "ORDER BY exists inside aggregates only")
 	}
 	if e.Over {
 		b.later(e.OverPos, "OVER", "")
 	}
 	bound, ok := b.bindAll(e.Args)
-	if !ok || e.Distinct || e.Star || e.Filter != nil || e.Over {
+	if !ok || e.Distinct || e.Star || e.Filter != nil || len(e.OrderBy) > 0 || e.Over {
 		return nil, false
 	}
 	if f.Name == "TO_STRING" && len(bound) == 1 {

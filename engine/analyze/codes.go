@@ -4,6 +4,7 @@ package analyze
 // the codes of package expr (argument-count, type-mismatch, json-bare, key-not-literal) and of package agg
 // (distinct-not-allowed).
 const (
+	CodeNotAggregate       = "not-an-aggregate"
 	CodeNotYet             = "not-yet-supported"
 	CodeUnknownRelation    = "unknown-relation"
 	CodeAmbiguousRelation  = "ambiguous-relation"

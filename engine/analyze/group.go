@@ -73,24 +73,19 @@ func (g *grouping) reduce(node plan.Node) plan.Node {
 	}
 	aggs := make([]agg.Call, len(g.aggs))
 	for i, c := range g.aggs {
-		aggs[i] = c
-		if c.Arg != nil {
-			aggs[i].Arg = resolve(c.Arg)
-		}
+		aggs[i] = c.Map(resolve)
 	}
 	return plan.NewReduce(node, keys, aggs)
 }
 
-// isAggregate reports whether the call is one of an aggregate, planned or not.
+// isAggregate reports whether the call is one of an aggregate.
 func isAggregate(e syntax.Expr) bool {
 	c, ok := e.(*syntax.Call)
 	if !ok {
 		return false
 	}
-	if _, ok := agg.Lookup(c.Name.Name); ok {
-		return true
-	}
-	return laterAggregates[strings.ToUpper(c.Name.Name)]
+	_, is := agg.Lookup(c.Name.Name)
+	return is
 }
 
 // firstAggregate is the first aggregate call in an expression, nil when there is none.
@@ -144,61 +139,4 @@ func (b *binder) windowColumn(c *syntax.ColumnRef) (expr.Expr, bool) {
 		return b.group.borders[i], true
 	}
 	return nil, false
-}
-
-// aggregate binds an aggregate call to a column of the grouped row.
-func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
-	if b.group == nil {
-		code, hint := CodeAggregateHere, "filter groups with HAVING"
-		if b.clause == aggregateArgument {
-			code, hint = CodeNestedAggregate, "aggregate in a table of its own, and aggregate that"
-		}
-		b.report(e, code, hint, "%s cannot stand in %s", strings.ToUpper(e.Name.Name), b.clause)
-		return nil, false
-	}
-	if e.Filter != nil {
-		b.later(e.Filter, "FILTER", "write the condition into the argument with IF")
-	}
-	if e.Over {
-		b.later(e.OverPos, "OVER", "")
-	}
-	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: aggregateArgument, ctes: b.ctes, subs: b.group.subs}
-	args, ok := inner.bindAll(e.Args)
-	a, found := agg.Lookup(e.Name.Name)
-	if !found {
-		b.laterAggregate(e)
-		return nil, false
-	}
-	if !ok || e.Filter != nil || e.Over {
-		return nil, false
-	}
-	c, err := a.Bind(args, e.Star, e.Distinct)
-	if err != nil {
-		b.bindError(e, nil, err)
-		return nil, false
-	}
-	if c.Arg != nil && c.Arg.Kind() == types.String && (a.Name == "SUM" || a.Name == "AVG") {
-		b.warn(e.Args[0], CodeTextInSum, "use -> instead of ->>, or convert it with TO_DOUBLE", "text contributes nothing to %s", a.Name)
-	}
-	return b.group.aggColumn(c), true
-}
-
-// aggregateArgument is the clause of a binder inside an aggregate.
-const aggregateArgument = "the argument of an aggregate"
-
-// laterAggregate checks what is documented of an aggregate that is not planned yet, and says so.
-func (b *binder) laterAggregate(e *syntax.Call) {
-	name := strings.ToUpper(e.Name.Name)
-	if e.Distinct {
-		b.report(e, agg.CodeDistinct, "remove DISTINCT from "+name, "DISTINCT exists on COUNT only")
-	}
-	want := 1
-	if name == "PERCENTILE_CONT" {
-		want = 2
-	}
-	if len(e.Args) != want || e.Star {
-		b.report(e, expr.CodeArgumentCount, "", "%s takes %d argument(s), found %d", name, want, len(e.Args))
-		return
-	}
-	b.later(e, "the aggregate "+name, "")
 }

@@ -300,6 +300,9 @@ func (g *generator) grouped(relation string) string {
 	for i := range 1 + g.IntN(3) {
 		items = append(items, fmt.Sprintf("%s AS g%d", g.aggregate(), i))
 	}
+	if g.IntN(3) == 0 {
+		items = append(items, g.listing()+" AS l1")
+	}
 	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + from + g.where()
 	if len(keys) > 0 {
 		sql += " GROUP BY " + pick(g, strings.Join(keys, ", "), "ALL")
@@ -323,6 +326,9 @@ func (g *generator) aggregate() string {
 			return "SUM(r.j -> 'n')"
 		case 4:
 			return pick(g, "MIN", "MAX") + "(" + g.scalar(types.Double) + ")"
+		}
+		if g.IntN(2) == 0 {
+			return g.furtherAggregate()
 		}
 		return pick(g, "SUM", "AVG", "MIN", "MAX") + "(" + g.scalar(pick(g, types.Long, types.Double)) + ")"
 	}

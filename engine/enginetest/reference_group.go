@@ -278,15 +278,22 @@ func (w *watermark) advance(epochMs int64) {
 // aggregate computes one aggregate over the rows of the group, one value at a time, exactly.
 func (e *env) aggregate(c *syntax.Call) types.Value {
 	rows, window := e.group, e.window
+	all := rows
 	defer func() {
-		e.on(rows[0])
-		e.group, e.window = rows, window
+		e.on(all[0])
+		e.group, e.window = all, window
 	}()
-	name := strings.ToUpper(c.Name.Name)
+	name := aggregateName(c)
+	e.group = nil
+	rows = e.filtered(c, rows)
 	if c.Star {
 		return types.LongOf(weight(rows))
 	}
-	e.group = nil
+	switch name {
+	case "COUNT", "SUM", "AVG", "MIN", "MAX":
+	default:
+		return e.furtherAggregate(name, c, rows)
+	}
 	argKind := e.kind(c.Args[0])
 	// Equal values are counted together: what is taken back cancels what was added.
 	type counted struct {

@@ -157,6 +157,9 @@ func castKind(name string) types.Kind {
 }
 
 func (e *env) callKind(c *syntax.Call) types.Kind {
+	if k, ok := e.furtherKind(c); ok {
+		return k
+	}
 	switch name := strings.ToUpper(c.Name.Name); name {
 	case "COUNT", "TO_LONG":
 		return types.Long

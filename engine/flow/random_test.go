@@ -130,7 +130,7 @@ func drawPredicate(t *rapid.T, n plan.Node) expr.Expr {
 func drawAggs(t *rapid.T, n plan.Node) []agg.Call {
 	var out []agg.Call
 	for range rapid.IntRange(1, 4).Draw(t, "aggregates") {
-		a := rapid.SampledFrom(agg.Aggregates()).Draw(t, "aggregate")
+		a := rapid.SampledFrom(baseAggregates()).Draw(t, "aggregate")
 		if a.Name == "COUNT" && rapid.Bool().Draw(t, "star") {
 			c, err := a.Bind(nil, true, false)
 			if err != nil {
@@ -252,11 +252,24 @@ func allAggregates(e expr.Expr) []agg.Call {
 		}
 		out = append(out, c)
 	}
-	for _, a := range agg.Aggregates() {
+	for _, a := range baseAggregates() {
 		add(a, false)
 		if a.Name == "COUNT" {
 			add(a, true)
 		}
+	}
+	return out
+}
+
+// baseAggregates are those that the reference of this package computes; package enginetest compares all of them.
+func baseAggregates() []*agg.Aggregate {
+	var out []*agg.Aggregate
+	for _, name := range []string{"AVG", "COUNT", "MAX", "MIN", "SUM"} {
+		a, ok := agg.Lookup(name)
+		if !ok {
+			panic("no aggregate " + name)
+		}
+		out = append(out, a)
 	}
 	return out
 }

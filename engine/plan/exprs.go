@@ -115,10 +115,7 @@ func remapAll(es []expr.Expr, to []int) []expr.Expr {
 func remapCalls(cs []agg.Call, to []int) []agg.Call {
 	out := make([]agg.Call, len(cs))
 	for i, c := range cs {
-		out[i] = c
-		if c.Arg != nil {
-			out[i].Arg = remap(c.Arg, to)
-		}
+		out[i] = c.Map(func(e expr.Expr) expr.Expr { return remap(e, to) })
 	}
 	return out
 }

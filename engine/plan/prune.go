@@ -206,8 +206,11 @@ func (p *pruner) group(in Node, keys []expr.Expr, aggs []agg.Call, need, below m
 	}
 	for i, a := range aggs {
 		kept[i] = need[len(keys)+i]
-		if kept[i] && a.Arg != nil {
-			collect(a.Arg, below)
+		if !kept[i] {
+			continue
+		}
+		for _, e := range a.Exprs() {
+			collect(e, below)
 		}
 	}
 	node, to := p.node(in, below)

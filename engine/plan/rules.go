@@ -139,10 +139,7 @@ func foldConstants(n Node) Node {
 func foldCalls(cs []agg.Call, fold func(expr.Expr) expr.Expr) []agg.Call {
 	out := make([]agg.Call, len(cs))
 	for i, c := range cs {
-		out[i] = c
-		if c.Arg != nil {
-			out[i].Arg = fold(c.Arg)
-		}
+		out[i] = c.Map(fold)
 	}
 	return out
 }

@@ -137,6 +137,8 @@ type Call struct {
 	Star     bool
 	Distinct bool
 	Args     []Expr
+	// OrderBy is the ORDER BY behind the arguments.
+	OrderBy []*OrderItem
 	// Filter is the condition of FILTER (WHERE ...); nil without.
 	Filter Expr
 	// Over says that OVER (...) follows; OverPos is its place. The window's text is not kept: such calls are not

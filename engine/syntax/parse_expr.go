@@ -353,6 +353,9 @@ func (p *parser) call() Expr {
 				c.Distinct = true
 			}
 			c.Args = p.exprList()
+			if p.words("ORDER", "BY") {
+				c.OrderBy = p.orderItems()
+			}
 		}
 	})
 	if p.peek().is("FILTER") && p.peekAt(1).symbol("(") {

@@ -179,29 +179,7 @@ func (p *parser) branch() Body {
 // tail reads ORDER BY, LIMIT and OFFSET.
 func (p *parser) tail(q *Query) {
 	if p.words("ORDER", "BY") {
-		for {
-			o := &OrderItem{Pos: p.peek().Pos, Expr: p.expr()}
-			if p.word("DESC") {
-				o.Desc = true
-			} else {
-				p.word("ASC")
-			}
-			if p.word("NULLS") {
-				switch {
-				case p.word("FIRST"):
-					o.Nulls = "FIRST"
-				case p.word("LAST"):
-					o.Nulls = "LAST"
-				default:
-					p.expected("FIRST or LAST after NULLS")
-				}
-			}
-			o.Pos = p.span(o.Pos)
-			q.OrderBy = append(q.OrderBy, o)
-			if !p.symbol(",") {
-				break
-			}
-		}
+		q.OrderBy = p.orderItems()
 		p.recover(p.atClause)
 	}
 	for p.peek().is("LIMIT") || p.peek().is("OFFSET") {

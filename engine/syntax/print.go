@@ -50,16 +50,7 @@ func (p *printer) query(q *Query) {
 		p.add(" ")
 	}
 	p.body(q.Body, 0)
-	for i, o := range q.OrderBy {
-		p.add([]string{" ORDER BY ", ", "}[min(i, 1)])
-		p.expr(o.Expr, 0)
-		if o.Desc {
-			p.add(" DESC")
-		}
-		if o.Nulls != "" {
-			p.add(" NULLS ", o.Nulls)
-		}
-	}
+	p.orderBy(q.OrderBy)
 	if q.Limit != nil {
 		p.add(" LIMIT ")
 		p.expr(q.Limit, 0)

@@ -194,6 +194,7 @@ func (p *printer) call(c *Call) {
 		p.add("DISTINCT ")
 	}
 	p.exprs(c.Args)
+	p.orderBy(c.OrderBy)
 	p.add(")")
 	if c.Filter != nil {
 		p.add(" FILTER (WHERE ")

@@ -39,7 +39,11 @@ func Operands(e Expr) []Expr {
 	case *Cast:
 		return []Expr{e.X}
 	case *Call:
-		return append(append([]Expr(nil), e.Args...), present(e.Filter)...)
+		out := append([]Expr(nil), e.Args...)
+		for _, o := range e.OrderBy {
+			out = append(out, o.Expr)
+		}
+		return append(out, present(e.Filter)...)
 	}
 	return nil
 }
