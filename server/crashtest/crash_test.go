@@ -44,7 +44,18 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 	t.Logf("seed %d, %d rounds", *seed, *rounds)
 	rnd := rand.New(rand.NewPCG(*seed, 1))
-	c := &crash{dir: t.TempDir(), model: newModel(), acked: map[uint64]int64{}, rnd: rnd, epochs: map[string]int64{}, ids: map[string]string{}}
+	dir, err := os.MkdirTemp("", "streamsforge-crash-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the data directory is kept for a look: %s", dir)
+			return
+		}
+		os.RemoveAll(dir)
+	})
+	c := &crash{dir: dir, model: newModel(), acked: map[uint64]int64{}, rnd: rnd, epochs: map[string]int64{}, ids: map[string]string{}}
 	p := servertest.Start(t, c.dir, serverArgs...)
 	c.define(t, p)
 	var slowest time.Duration
@@ -246,6 +257,7 @@ func (c *crash) verify(t *testing.T, p *servertest.Process, round int) {
 	}
 	api := p.Login(t, "viewer", "viewer123!")
 	for _, d := range tables {
+		c.awaitPosition(t, p, api, d.name, last)
 		got := api.Rows(t, d.name, sourceName+":"+strconv.FormatUint(last, 10))
 		lines := make([]string, 0, len(got.Rows))
 		for _, r := range got.Rows {
@@ -269,6 +281,23 @@ func (c *crash) verify(t *testing.T, p *servertest.Process, round int) {
 			c.epochs[d.name] = *got.Epoch
 		}
 	}
+}
+
+// awaitPosition waits until a table reflects the log. When it does not, what every table says of itself and the
+// stacks of the server go into the failure.
+func (c *crash) awaitPosition(t *testing.T, p *servertest.Process, api *servertest.Client, table string, last uint64) {
+	t.Helper()
+	code, text := api.Do(t, http.MethodGet, fmt.Sprintf("/api/tables/%s/rows?limit=1&minPosition=%s:%d&timeoutMs=60000", table, sourceName, last), nil, nil)
+	if code == http.StatusOK {
+		return
+	}
+	for _, d := range tables {
+		_, m := api.Do(t, http.MethodGet, "/api/tables/"+d.name+"/metrics", nil, nil)
+		_, s := api.Do(t, http.MethodGet, "/api/tables/"+d.name, nil, nil)
+		t.Logf("%s: %s\n%s", d.name, m, s)
+	}
+	p.Dump(t)
+	t.Fatalf("table %s does not reach position %d (seed %d): %d %s\n%s", table, last, *seed, code, text, p.Output())
 }
 
 func cell(v any) string {

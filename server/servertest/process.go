@@ -173,6 +173,16 @@ func (p *Process) Wait(t testing.TB) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// Dump ends the process with SIGQUIT, which prints the stacks of all its goroutines.
+func (p *Process) Dump(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		t.Logf("send SIGQUIT: %v", err)
+		return
+	}
+	<-p.exited
+}
+
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
