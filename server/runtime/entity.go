@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/streamsforge/streamsforge/engine"
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 	"github.com/streamsforge/streamsforge/server/catalog"
@@ -302,18 +303,23 @@ func (e *entity) warn(err error) {
 // observed is what the catalog and REST see.
 func (e *entity) observed() view.EntityStatus {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	return view.EntityStatus{Status: e.status, Error: e.err, Applied: e.applied, Degraded: e.degraded, StaleInputs: e.staleInputs()}
+	st := view.EntityStatus{Status: e.status, Error: e.err, Applied: e.applied, Degraded: e.degraded}
+	w := e.run
+	e.mu.Unlock()
+	if w != nil && st.Status == view.Running {
+		st.StaleInputs = e.env.staleInputs(w)
+	}
+	return st
 }
 
-// staleInputs names the inputs that do not take part, so that their last state counts.
-func (e *entity) staleInputs() []string {
-	if e.run == nil || e.status != view.Running {
-		return nil
-	}
+// staleInputs names the inputs of a worker that do not take part, so that their last state counts: tables and pipelines
+// that are away, and sources that were deleted.
+func (env *environment) staleInputs(w *worker) []string {
 	var out []string
-	for i := range e.run.inputs {
-		if in := &e.run.inputs[i]; in.ent != nil && e.env.clk.Absent(in.ent.node) {
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		away := in.ent != nil && env.clk.Absent(in.ent.node)
+		if away || in.kind == engine.Source && env.source(in.name) == nil {
 			out = append(out, in.name)
 		}
 	}

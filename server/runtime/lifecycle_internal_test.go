@@ -168,6 +168,29 @@ func TestAnInputLeavesAndComesBack(t *testing.T) {
 	same(t, "after a kill", w.rows("total", "transfers", seq), map[string]int64{fmt.Sprintf(`{"total":0,"n":%d}`, accounts): 1})
 }
 
+// TestADeletedSourceIsNamed deletes the source under a running table: the table goes on with the rows it has and says
+// which input is stale, until the source is back; then it counts on.
+func TestADeletedSourceIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.trades()
+	id := w.table("totals", totals)
+	w.rows("totals", "trades", w.publish("trades", trade{"a", 1}))
+	stale := func() []string { return w.rt.Observed("", catalog.InputTable, id).StaleInputs }
+	if names := stale(); len(names) != 0 {
+		t.Fatalf("stale before anything was deleted: %v", names)
+	}
+	if err := w.catalog.DeleteSource(w.ctx(), "", "trades"); err != nil {
+		t.Fatal(err)
+	}
+	w.await("the deleted source to be named", func() bool { return fmt.Sprint(stale()) == "[trades]" })
+	if st := w.rt.Observed("", catalog.InputTable, id); st.Status != view.Running {
+		t.Fatalf("the table is %s (%s), want Running on its last state", st.Status, st.Error)
+	}
+	w.trades()
+	w.await("the source to take part again", func() bool { return len(stale()) == 0 })
+	same(t, "after the source came back", w.rows("totals", "trades", w.publish("trades", trade{"a", 2})), map[string]int64{totalRow("a", 2, 3): 1})
+}
+
 func TestStopAndStartResumes(t *testing.T) {
 	w := newWorld(t)
 	w.trades()

@@ -192,7 +192,8 @@ func TestEventsOfASource(t *testing.T) {
 		if err != nil || len(got) != 50 {
 			t.Fatalf("%s: %d events, %v", what, len(got), err)
 		}
-		if string(got[0]) != `{"symbol":"b","qty":59,"_ts":2}` || string(got[49]) != `{"symbol":"a","qty":10,"_ts":1}` {
+		if string(got[0]) != `{"symbol":"b","qty":59,"_ts":2,"_source":"trades"}` ||
+			string(got[49]) != `{"symbol":"a","qty":10,"_ts":1,"_source":"trades"}` {
 			t.Fatalf("%s: newest %s, oldest %s", what, got[0], got[49])
 		}
 	}

@@ -2,9 +2,11 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
@@ -123,7 +125,11 @@ func (e *entity) awaitPosition(ctx context.Context, input string, seq uint64) er
 		if !ok {
 			return view.Errorf(view.Missing, "source '%s' does not exist", input)
 		}
-		at, err := env.clk.AwaitPosition(ctx, t, seq)
+		p := clock.Position{Seq: seq}
+		if src := env.source(input); src != nil {
+			p.Incarnation = src.stream.Incarnation()
+		}
+		at, err := env.clk.AwaitPosition(ctx, t, p)
 		if err != nil {
 			return waitError(err, input, seq)
 		}
@@ -522,6 +528,7 @@ func (s *source) events(ctx context.Context, limit int) ([]view.Row, error) {
 	}
 	out := []view.Row{}
 	for _, g := range slices.Backward(segs) {
+		origin := s.originOf(g.Schema)
 		cols := visibleColumns(g.Schema)
 		schema := make(types.Schema, len(cols))
 		b := &zset.Batch{N: g.Batch.N, Cols: make([]zset.Column, len(cols))}
@@ -532,10 +539,24 @@ func (s *source) events(ctx context.Context, limit int) ([]view.Row, error) {
 			if len(out) == limit {
 				return out, nil
 			}
-			out = append(out, zset.AppendJSON(nil, schema, b, i))
+			row := zset.AppendJSON(nil, schema, b, i)
+			out = append(out, append(row[:len(row)-1], origin...))
 		}
 	}
 	return out, nil
+}
+
+// originOf is how the JSON object of a row ends: with the name of its source as `_source`, unless the source declares
+// a column of that name. A row always has a member before it, its `_ts`.
+func (s *source) originOf(schema types.Schema) string {
+	if slices.ContainsFunc(schema, func(f types.Field) bool { return strings.EqualFold(f.Name, types.SourceColumn) }) {
+		return "}"
+	}
+	name, err := json.Marshal(s.name)
+	if err != nil {
+		return "}" // no string fails to encode
+	}
+	return `,"` + types.SourceColumn + `":` + string(name) + "}"
 }
 
 // visibleColumns leaves out the retraction mark that nobody declared: it is the last column then.

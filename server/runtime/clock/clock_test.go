@@ -330,7 +330,7 @@ func TestAwaitPositionThroughAChain(t *testing.T) {
 		w := newWorld(rt)
 		w.publish(map[string]int64{"s": 1}, nil, nil)
 		w.publish(map[string]int64{"s": 1}, nil, nil)
-		e, err := w.c.AwaitPosition(t.Context(), w.tracks["s"], 1)
+		e, err := w.c.AwaitPosition(t.Context(), w.tracks["s"], clock.Position{Seq: 1})
 		if err != nil || e != 1 {
 			rt.Fatalf("position 1 is in epoch %d (%v), want 1", e, err)
 		}
@@ -394,7 +394,7 @@ func TestSequencerStopsWhenItIsFenced(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
-	if _, err := c.AwaitPosition(ctx, src.t, 3); err != nil {
+	if _, err := c.AwaitPosition(ctx, src.t, clock.Position{Seq: 3}); err != nil {
 		t.Fatal(err)
 	}
 	cancel()

@@ -413,9 +413,13 @@ func (c *Clock) AwaitEpoch(ctx context.Context, n *Node, epoch uint64) error {
 }
 
 // AwaitPosition waits until the clock has given the row at a position of a source to an epoch, and returns the first
-// remembered epoch that contains it.
-func (c *Clock) AwaitPosition(ctx context.Context, t *Track, seq uint64) (uint64, error) {
-	if err := c.wait(ctx, func() bool { return t.at.Seq >= seq }); err != nil {
+// remembered epoch that contains it. Without an incarnation the position is one of the stream that the clock knows;
+// with one, the rows of a stream that the source had before do not count.
+func (c *Clock) AwaitPosition(ctx context.Context, t *Track, p Position) (uint64, error) {
+	seq := p.Seq
+	if err := c.wait(ctx, func() bool {
+		return t.at.Seq >= seq && (seq == 0 || p.Incarnation == "" || p.Incarnation == t.at.Incarnation)
+	}); err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
