@@ -278,7 +278,7 @@ func options(t *testing.T, r row, legs []any) {
 
 type life struct {
 	stage, fills int
-	filled, cost float64
+	filled       float64
 	qty          float64
 }
 

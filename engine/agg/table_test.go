@@ -1,6 +1,7 @@
 package agg_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -490,8 +491,8 @@ func TestBindRefuses(t *testing.T) {
 	} {
 		a, _ := agg.Lookup(tt.name)
 		_, err := a.Bind(tt.args, tt.star, tt.distinct)
-		be, ok := err.(*expr.BindError)
-		if !ok || be.Code != tt.code {
+		var be *expr.BindError
+		if !errors.As(err, &be) || be.Code != tt.code {
 			t.Errorf("%s(%v): got %v, want code %s", tt.name, tt.args, err, tt.code)
 		}
 	}

@@ -2,7 +2,6 @@ package enginetest_test
 
 import (
 	"flag"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -132,7 +131,7 @@ func TestCountCases(t *testing.T) {
 			}
 		}
 	}
-	t.Log(fmt.Sprintf("%d files, %d statements, %d steps, %d wrong statements", len(scripts(t)), cases, steps, wrong))
+	t.Logf("%d files, %d statements, %d steps, %d wrong statements", len(scripts(t)), cases, steps, wrong)
 	if cases < 40 || wrong < 60 {
 		t.Errorf("%d statements and %d wrong ones are too few", cases, wrong)
 	}

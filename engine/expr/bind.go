@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -204,7 +205,7 @@ func bindBetween(f *Function, args []Expr) (Expr, error) {
 	}
 	hi, err := mustLookup("<=").Bind([]Expr{args[0], args[2]})
 	if err != nil {
-		if be, ok := err.(*BindError); ok && be.Arg == 1 {
+		if be := (*BindError)(nil); errors.As(err, &be) && be.Arg == 1 {
 			be.Arg = 2
 		}
 		return nil, err
@@ -289,7 +290,7 @@ func bindCoalesce(f *Function, args []Expr) (Expr, error) {
 
 func bindIf(f *Function, args []Expr) (Expr, error) {
 	e, err := BindCase([]When{{Cond: args[0], Then: args[1]}}, args[2])
-	if be, ok := err.(*BindError); ok {
+	if be := (*BindError)(nil); errors.As(err, &be) {
 		be.Message = strings.Replace(strings.Replace(be.Message, "a CASE condition", "the condition of IF", 1),
 			"the branches of CASE", "the branches of IF", 1)
 	}

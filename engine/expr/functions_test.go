@@ -1,6 +1,7 @@
 package expr_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -62,7 +63,7 @@ func TestFunctions(t *testing.T) {
 		{"-", args(lit(int64(math.MinInt64))), "NULL"}, {"-", args(nil), "NULL"},
 		{"*", args(1<<40, 1<<40), "NULL"}, {"*", args(-3, 4), "-12"}, {"*", args(-1, int64(math.MinInt64)), "NULL"},
 		{"*", args(0.0, -1), "0.0"}, {"*", args(0, math.Inf(1)), "NULL"},
-		{"/", args(1, 2), "0.5"}, {"/", args(1, 0), "NULL"}, {"/", args(1.0, 0.0), "NULL"}, {"/", args(nil, 1), "NULL"}, {"/", args(-0.0, 5), "0.0"},
+		{"/", args(1, 2), "0.5"}, {"/", args(1, 0), "NULL"}, {"/", args(1.0, 0.0), "NULL"}, {"/", args(nil, 1), "NULL"}, {"/", args(math.Copysign(0, -1), 5), "0.0"},
 		{"%", args(7, 3), "1"}, {"%", args(-7, 3), "-1"}, {"%", args(7, 0), "NULL"}, {"%", args(7.5, 2), "1.5"}, {"%", args(7.5, 0), "NULL"},
 		{"%", args(int64(math.MinInt64), -1), "0"},
 
@@ -207,8 +208,8 @@ func TestBindErrors(t *testing.T) {
 	} {
 		f, _ := expr.Lookup(tt.name)
 		_, err := f.Bind(tt.args)
-		be, ok := err.(*expr.BindError)
-		if !ok || be.Arg != tt.arg || be.Code != tt.code || tt.text != "" && be.Error() != tt.text {
+		var be *expr.BindError
+		if !errors.As(err, &be) || be.Arg != tt.arg || be.Code != tt.code || tt.text != "" && be.Error() != tt.text {
 			t.Errorf("%s%v: got %#v, want argument %d, code %s, %q", tt.name, tt.args, err, tt.arg, tt.code, tt.text)
 		}
 	}

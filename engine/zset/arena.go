@@ -232,24 +232,6 @@ func (a *arena) release(id uint32) {
 	a.compact()
 }
 
-// resize gives a live id a block for another length of payload; the payload is copied as far as it goes.
-func (a *arena) resize(id uint32, payload int) []byte {
-	ref := *a.refs.At(id)
-	b := a.block(ref)
-	old := int(binary.LittleEndian.Uint32(b[4:]))
-	have, _ := units(old)
-	if want, _ := units(payload); want == have {
-		binary.LittleEndian.PutUint32(b[4:], uint32(payload))
-		return b[headerBytes : headerBytes+payload : headerBytes+payload]
-	}
-	keep := b[headerBytes : headerBytes+min(old, payload)]
-	p := a.place(id, payload)
-	copy(p, keep)
-	a.vacateAt(ref, old)
-	a.compact()
-	return a.payload(id)
-}
-
 func (a *arena) vacate(id uint32) {
 	ref := *a.refs.At(id)
 	a.vacateAt(ref, int(binary.LittleEndian.Uint32(a.block(ref)[4:])))

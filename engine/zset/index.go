@@ -153,15 +153,6 @@ func (x *index) replace(h uint64, s segment) {
 	}
 }
 
-// touch reads the home slots of hashes, so that the probes that follow find them in the cache.
-func (x *index) touch(hashes []uint64) (sum uint64) {
-	for _, h := range hashes {
-		s := &x.dir[h>>x.shift]
-		sum += s.slots[s.home(h)]
-	}
-	return sum
-}
-
 // bytes returns the memory the index holds.
 func (x *index) bytes() int64 {
 	n := int64(0)

@@ -134,7 +134,7 @@ func (s *Store) touch(ctx context.Context, env, source, id string) {
 	err := s.mutate(ctx, env, func(sn *Snapshot) (*change, error) {
 		old, err := ingestSource(sn, source)
 		if err != nil {
-			return nil, nil // deleted meanwhile
+			return nil, nil //nolint:nilerr // deleted meanwhile: there is nothing to touch
 		}
 		r, c := *old, *old.Ingest
 		c.Keys = slices.Clone(c.Keys)

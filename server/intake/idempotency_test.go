@@ -112,7 +112,7 @@ func TestWaiterRunsWhenTheWinnerIsRefused(t *testing.T) {
 		order := make(chan string, 3)
 		run := func(name string, out view.Outcome) {
 			_, err := a.once(t.Context(), "k", time.Second, time.Now, func() (view.IngestResult, error) {
-				time.Sleep(time.Second) // of the bubble's own time: the other is waiting now
+				time.Sleep(time.Second) //nolint:forbidigo // of the bubble's own time: the other is waiting now
 				order <- name
 				if out == view.Accepted {
 					a.keep("k", ingest.Answer{Accepted: 1}, place{position: 7}, time.Now())
@@ -126,7 +126,7 @@ func TestWaiterRunsWhenTheWinnerIsRefused(t *testing.T) {
 		go run("refused", view.IngestOverloaded)
 		synctest.Wait()
 		go run("taken", view.Accepted)
-		time.Sleep(1500 * time.Millisecond) // of the bubble's own time: the second one runs now
+		time.Sleep(1500 * time.Millisecond) //nolint:forbidigo // of the bubble's own time: the second one runs now
 		if got, err := a.once(t.Context(), "k", time.Second, time.Now, func() (view.IngestResult, error) {
 			t.Error("a third push ran")
 			return view.IngestResult{}, nil

@@ -27,7 +27,7 @@ func (i *Ingest) PushBody(ctx context.Context, env, source string, body []byte, 
 	}
 	req, err := ingest.ParseBody(body)
 	if err != nil {
-		return view.IngestResult{Outcome: view.IngestInvalid, Error: err.Error()}, nil
+		return view.IngestResult{Outcome: view.IngestInvalid, Error: err.Error()}, nil //nolint:nilerr // the fault is the answer
 	}
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = headerKey
