@@ -67,6 +67,7 @@ func TestRefusalsAreOneLineThatNamesTheSetting(t *testing.T) {
 		{"NATS port", with("--Nats:Listen=127.0.0.1:" + port), nil, `Nats:Listen=127\.0\.0\.1:` + port + `: .*in use.*`},
 		{"host of another machine", with("--Http:Host=192.0.2.1"), nil, `Http:Host=192\.0\.2\.1: not an address of this machine.*`},
 		{"directory that is a file", with("--DataDir=" + file), nil, `DataDir=` + file + `: .*`},
+		{"directory that cannot be made", with("--DataDir=/proc/streamsforge"), nil, `DataDir=/proc/streamsforge: .*make the directory writable.*`},
 		{"unknown key", with("--Http:Prot=1"), nil, `Http:Prot is not a configuration key \(flag --Http:Prot\): did you mean Http:Port\?`},
 		{"unknown key from the environment", with(), []string{"STREAMS__SYNCH=always"}, `STREAMS:SYNCH is not a configuration key \(environment STREAMS__SYNCH\): did you mean Streams:Sync\?`},
 		{"bad value", with("--Streams:Sync=sometimes"), nil, `Streams:Sync = "sometimes" \(flag --Streams:Sync\): expected interval or always`},

@@ -149,18 +149,19 @@ const LiveRow = memo(
           const value = row.row[c.name];
           const direction = change?.fresh ? "new" : change?.cells.get(c.name);
           return (
-            <TableCell key={c.name} className={cn("p-0", numeric(c) && "text-right")}>
+            <TableCell
+              // A new key restarts the animation when the cell changes again.
+              key={`${c.name}/${direction ? change?.version : "still"}`}
+              className={cn("p-0", numeric(c) && "text-right", direction && "flash")}
+              style={direction ? ({ "--flash": flashes[direction] } as CSSProperties) : undefined}
+            >
               <div
-                // A new key restarts the animation when the cell changes again.
-                key={direction ? change?.version : "still"}
                 className={cn(
                   "max-w-[28rem] truncate px-4 py-2.5 tabular-nums",
-                  direction && "flash",
-                  (value === null || value === undefined) && "text-muted-foreground/70 italic",
+                  (value === null || value === undefined) && "text-muted-foreground italic",
                   c.kind === "Json" && "font-mono text-xs",
                   keys?.includes(c.name) && "font-medium",
                 )}
-                style={direction ? ({ "--flash": flashes[direction] } as CSSProperties) : undefined}
                 title={exact(value)}
               >
                 {cell(value, shownKind(c.name, c.kind), digits[i])}

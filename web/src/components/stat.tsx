@@ -29,7 +29,7 @@ export function Stat({ label, value, unit, hint, tone = "default", chart, classN
           </div>
           {hint && <div className="mt-2 truncate text-xs text-muted-foreground">{hint}</div>}
         </div>
-        {chart}
+        {chart && <div className="shrink-0 max-sm:hidden">{chart}</div>}
       </div>
     </div>
   );

@@ -306,6 +306,7 @@ describe("the shell", () => {
     };
     const problems = await faults();
     await page.getByRole("button", { name: /Administrator/ }).click();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     for (const { path, shows } of [
       { path: "/", shows: "All checks pass" },
       { path: "/sources", shows: "Synthetic trade prints" },
@@ -316,7 +317,6 @@ describe("the shell", () => {
       { path: "/tables/positions?tab=metrics", shows: "stateBytes" },
       { path: "/pipelines", shows: "fill-rate-5s" },
     ]) {
-      await page.getByRole("main").waitFor();
       await page.goto(base + path);
       await page.getByText(shows).first().waitFor();
       problems.push(...(await faults()));
