@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/streamsforge/streamsforge/httpapi"
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/config"
 	"github.com/streamsforge/streamsforge/server/runtime"
@@ -39,6 +40,7 @@ const scrapeTimeout = 2 * time.Second
 type entityMetrics struct {
 	catalog *catalog.Store
 	runtime *runtime.Runtime
+	ingest  httpapi.Ingest
 	log     *streams.Server
 }
 
@@ -51,8 +53,16 @@ var (
 	sourceBytes       = desc("source_read_bytes_total", "Bytes read from the log of a source.", "environment", "source")
 	sourceQuarantined = desc("source_quarantined_rows_total", "Rows and payloads that could not be read and are in quarantine.", "environment", "source")
 	sourceCoerced     = desc("source_coerced_fields_total", "Fields set to NULL because their value did not fit.", "environment", "source")
-	sourceDropped     = desc("source_dropped_rows_total", "Rows left out by the policies DropRow and RejectBatch.", "environment", "source")
+	sourceDropped     = desc("source_dropped_rows_total", "Of the rows in quarantine, those that the policies DropRow and RejectBatch left out.", "environment", "source")
 	sourcePosition    = desc("source_position", "Newest position read from the log of a source.", "environment", "source")
+
+	ingestAccepted  = desc("ingest_accepted_rows_total", "Pushed rows that were accepted.", "environment", "source")
+	ingestRejected  = desc("ingest_rejected_rows_total", "Pushed rows that fit, in pushes that were refused whole.", "environment", "source")
+	ingestDropped   = desc("ingest_dropped_rows_total", "Pushed rows that a full buffer dropped.", "environment", "source")
+	ingestInvalid   = desc("ingest_invalid_rows_total", "Pushed rows that do not fit the fields.", "environment", "source")
+	ingestDuplicate = desc("ingest_duplicate_rows_total", "Pushed rows whose key was seen before.", "environment", "source")
+	ingestPublished = desc("ingest_published_rows_total", "Pushed rows that are in the log of the source.", "environment", "source")
+	ingestDepth     = desc("ingest_depth_rows", "Pushed rows that wait in the buffer.", "environment", "source")
 
 	tableRows      = desc("table_rows", "Rows of a table.", "environment", "table")
 	tableDeltasIn  = desc("table_deltas_in_total", "Changes that came into a table.", "environment", "table")
@@ -126,6 +136,9 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 		if left--; left < 0 {
 			break
 		}
+		if s.Kind == catalog.KindIngest {
+			m.pushed(env, s.Name, out)
+		}
 		v, err := m.runtime.SourceMetrics(env, s.Name)
 		if err != nil {
 			continue // it has never been read
@@ -175,6 +188,30 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 	}
 	hidden := len(sn.Sources()) + len(sn.Tables()) + len(sn.Pipelines()) - maxEntities
 	gauge(entitiesHidden, float64(max(0, hidden)), env)
+}
+
+// pushed reports what became of the rows that were pushed to an ingest source.
+func (m *entityMetrics) pushed(env, name string, out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	v, err := m.ingest.Status(ctx, env, name)
+	if err != nil {
+		return // it went away, or its log does not answer
+	}
+	for _, c := range []struct {
+		d *prometheus.Desc
+		n int64
+	}{
+		{ingestAccepted, v.TotalAccepted},
+		{ingestRejected, v.TotalRejected},
+		{ingestDropped, v.TotalDropped},
+		{ingestInvalid, v.TotalInvalid},
+		{ingestDuplicate, v.TotalDuplicate},
+		{ingestPublished, v.TotalPublished},
+	} {
+		out <- prometheus.MustNewConstMetric(c.d, prometheus.CounterValue, float64(c.n), env, name)
+	}
+	out <- prometheus.MustNewConstMetric(ingestDepth, prometheus.GaugeValue, float64(v.DepthRows), env, name)
 }
 
 // entity reports what tables and pipelines have in common.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -229,6 +230,29 @@ func TestMetrics(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// TestIngestMetrics pushes rows that are taken, that repeat a key, and that do not fit, and finds each in its own counter.
+func TestIngestMetrics(t *testing.T) {
+	c := settings(t.TempDir())
+	c.Seed.Demo = false
+	r := start(t, c)
+	r.do(t, http.StatusCreated, http.MethodPost, "/api/sources", map[string]any{
+		"name": "pushed", "kind": "ingest", "ingest": map[string]any{"policy": "Inline", "dedupKeyField": "k"}, "onCoercionFailure": "DropRow",
+		"fields": []map[string]string{{"name": "k", "type": "String"}, {"name": "v", "type": "Long"}}}, nil)
+	rows := []map[string]any{{"k": "a", "v": 1}, {"k": "b", "v": 2}, {"k": "a", "v": 3}, {"k": "c", "v": "many"}}
+	r.do(t, http.StatusAccepted, http.MethodPost, "/api/sources/pushed/events", map[string]any{"events": rows, "partial": true}, nil)
+	r.do(t, http.StatusBadRequest, http.MethodPost, "/api/sources/pushed/events", map[string]any{"events": []any{1, rows[0]}}, nil)
+	text := r.do(t, http.StatusOK, http.MethodGet, "/metrics", nil, nil)
+	for name, want := range map[string]int{
+		"accepted_rows_total": 2, "duplicate_rows_total": 1, "invalid_rows_total": 2, "rejected_rows_total": 1, "dropped_rows_total": 0,
+		"published_rows_total": 2, "depth_rows": 0,
+	} {
+		line := fmt.Sprintf("streamsforge_ingest_%s{environment=\"default\",source=\"pushed\"} %d\n", name, want)
+		if !strings.Contains(text, line) {
+			t.Errorf("no %q in /metrics", line)
+		}
+	}
 }
 
 // TestNATSRights follows clients through what happens to their rights while they are connected.

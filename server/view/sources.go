@@ -30,7 +30,7 @@ type SourceMetrics struct {
 	BytesTotal       int64   `json:"bytesTotal"`
 	CoercedTotal     int64   `json:"coercedTotal"`     // fields set to NULL by policy Null
 	QuarantinedTotal int64   `json:"quarantinedTotal"` // rows and payloads that could not be read
-	DroppedTotal     int64   `json:"droppedTotal"`     // rows left out by policy DropRow or RejectBatch
+	DroppedTotal     int64   `json:"droppedTotal"`     // of the quarantined ones, those left out by policy DropRow or RejectBatch
 	LastSeq          int64   `json:"lastSeq"`          // newest position read
 	LastEventTsMs    int64   `json:"lastEventTsMs"`
 }
