@@ -28,6 +28,7 @@ const (
 	CodeUsing              = "using"
 	CodeSubquery           = "subquery"
 	CodeLateral            = "lateral"
+	CodeAsof               = "asof"
 	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
 	CodeAliasMissing       = "alias-missing"

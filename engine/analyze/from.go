@@ -210,6 +210,9 @@ func (a *analyzer) join(j *syntax.Join, ctes *cteScope, f *from) {
 
 func joinName(j *syntax.Join) string {
 	name := string(j.Kind)
+	if j.Asof {
+		name = "ASOF " + name
+	}
 	if j.Natural {
 		return "NATURAL " + name
 	}
@@ -222,6 +225,10 @@ func joinName(j *syntax.Join) string {
 // joinRules checks what the mode asks of the words of a join.
 func (a *analyzer) joinRules(j *syntax.Join) {
 	name := joinName(j)
+	if j.Asof && a.mode == Pipeline {
+		a.report(j.KindPos, CodeAsof, "make it a table", "%s is not allowed in a pipeline", name)
+		return
+	}
 	switch {
 	case j.Kind == syntax.JoinComma:
 		a.report(j.KindPos, CodeCommaJoin, "write JOIN ... ON, or CROSS JOIN", "only UNNEST can follow a comma in FROM")

@@ -87,7 +87,19 @@ func (a *analyzer) tableJoin(j *syntax.Join, ctes *cteScope, f *from) {
 	if left == nil || node == nil || !bound || syntax.HasErrors(a.ds[before:]) {
 		return
 	}
-	f.node = a.joined(j, left, node, in, on, subs, keys)
+	if j.Asof {
+		var at syntax.Node = j.KindPos
+		if j.On != nil {
+			at = j.On
+		}
+		if len(subs.list) > 0 || len(keys) > 0 {
+			a.report(at, CodeAsof, "write the subquery in a query in FROM", "%s takes no subquery", joinName(j))
+			return
+		}
+		f.node = a.asof(j, f.scope, left, node, in, on, at)
+	} else {
+		f.node = a.joined(j, left, node, in, on, subs, keys)
+	}
 	for _, other := range f.scope.inputs[:len(f.scope.inputs)-1] {
 		other.padded = other.padded || j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull
 	}

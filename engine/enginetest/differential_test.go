@@ -345,7 +345,10 @@ func (g *generator) joined() string {
 		on += " AND " + g.scalar(types.Bool)
 	}
 	from := " FROM " + g.relation() + " AS r " + pick(g, "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL OUTER JOIN") + " " + g.relation() + " AS q ON " + on
-	if g.IntN(8) == 0 {
+	if g.IntN(6) == 0 {
+		from = " FROM " + pick(g, "events", "bag") + " AS r ASOF " + pick(g, "JOIN ", "LEFT JOIN ") + pick(g, "events", "bag") + " AS q ON r.k = q.k" +
+			pick(g, "", " AND q._ts <= r._ts", " AND r.a > q.a AND q.f", " AND r.t >= q.t")
+	} else if g.IntN(8) == 0 {
 		from = " FROM " + g.relation() + " AS r CROSS JOIN " + g.relation() + " AS q"
 	}
 	if g.IntN(4) == 0 {

@@ -305,7 +305,11 @@ func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jr
 		}
 		using := e.usingOf(j, right)
 		e.add(source{alias: alias, fields: right.fields, label: right.label, hasTs: right.hasTs})
-		rows = e.join(rows, right.rows, j, using)
+		if j.Asof {
+			rows = e.asof(rows, right.rows, j, using)
+		} else {
+			rows = e.join(rows, right.rows, j, using)
+		}
 		if right.label != all.label {
 			all.label += "," + right.label
 		}

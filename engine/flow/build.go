@@ -107,6 +107,11 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 			b.child(in, u, port, out, scope, marked)
 		}
 		b.add(n, u, out, scope)
+	case *plan.AsofJoin:
+		j := op.NewAsofJoin(n.Left.Schema(), n.Right.Schema(), n.LeftKeys, n.RightKeys, n.LeftTime, n.RightTime, n.Strict, n.Outer)
+		b.child(n.Left, j, 0, out, scope, marked)
+		b.child(n.Right, j, 1, out, scope, marked)
+		b.add(n, j, out, scope)
 	case *plan.SetOp:
 		s := op.NewSetOp(n.Schema(), setRules[[2]bool{n.Except, n.All}])
 		b.child(n.Left, s, 0, out, scope, marked)

@@ -1,11 +1,13 @@
 package flow_test
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/streamsforge/streamsforge/engine/expr"
 	"github.com/streamsforge/streamsforge/engine/plan"
 	"github.com/streamsforge/streamsforge/engine/types"
+	"github.com/streamsforge/streamsforge/engine/zset"
 	"pgregory.net/rapid"
 )
 
@@ -14,6 +16,9 @@ var joinKinds = []plan.JoinKind{plan.Inner, plan.Inner, plan.Left, plan.Right, p
 // drawJoin makes a join of any kind: with one or two keys, or with none over plain inputs, with and without a residual
 // condition, with keys in which NULL equals NULL and in which it does not.
 func drawJoin(t *rapid.T, depth int) plan.Node {
+	if rapid.IntRange(0, 4).Draw(t, "as of") == 0 {
+		return drawAsof(t)
+	}
 	kind := rapid.SampledFrom(joinKinds).Draw(t, "join")
 	l, r := drawPlan(t, depth-1), drawPlan(t, depth-1)
 	var lks, rks []expr.Expr
@@ -37,6 +42,58 @@ func drawJoin(t *rapid.T, depth int) plan.Node {
 		residual = drawPredicate(t, plan.NewJoin(l, r, lks, rks, nil, plan.Inner))
 	}
 	return plan.NewNullSafeJoin(l, r, lks, rks, safe, residual, kind)
+}
+
+// drawAsof makes an as-of join by the event time or another number.
+func drawAsof(t *rapid.T) plan.Node {
+	l, r := drawScan(t), drawScan(t)
+	if rapid.Bool().Draw(t, "updating") {
+		r = scanOf(2)
+	}
+	lt, rt := columnsOf(l, types.Long), columnsOf(r, types.Long)
+	var lks, rks []expr.Expr
+	if rapid.Bool().Draw(t, "key") {
+		lks, rks = []expr.Expr{columnsOf(l, types.String)[0]}, []expr.Expr{columnsOf(r, types.String)[0]}
+	}
+	return plan.NewAsofJoin(l, r, lks, rks, rapid.SampledFrom(lt).Draw(t, "left time").Index, rapid.SampledFrom(rt).Draw(t, "right time").Index,
+		rapid.Bool().Draw(t, "strict"), rapid.Bool().Draw(t, "left"))
+}
+
+// asof computes an as-of join from its whole inputs.
+func asof(n *plan.AsofJoin, left, right relation, out relation) {
+	on := plan.NewJoin(n.Left, n.Right, n.LeftKeys, n.RightKeys, nil, plan.Inner)
+	record := func(row []types.Value) (b []byte) {
+		for _, v := range row {
+			b = zset.AppendValue(b, v)
+		}
+		return b
+	}
+	for _, l := range left {
+		var best *weighted
+		lt := l.row[n.LeftTime]
+		for _, r := range right {
+			rt := r.row[n.RightTime]
+			if r.w <= 0 || lt.IsNull() || rt.IsNull() || !joinable(on, l.row, r.row, nil, nil) || rt.Int() > lt.Int() || n.Strict && rt.Int() == lt.Int() {
+				continue
+			}
+			if best == nil || rt.Int() > best.row[n.RightTime].Int() ||
+				rt.Int() == best.row[n.RightTime].Int() && bytes.Compare(record(r.row), record(best.row)) > 0 {
+				best = r
+			}
+		}
+		row := slices.Clone(l.row)
+		switch {
+		case best != nil:
+			row = append(row, best.row...)
+		case n.Outer:
+			for _, f := range n.Right.Schema() {
+				row = append(row, types.Null(f.Stored()))
+			}
+		default:
+			continue
+		}
+		out.add(row, l.w)
+	}
 }
 
 // join computes a join from its whole inputs, pair by pair.

@@ -109,6 +109,8 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		return out, append(slices.Clone(to), len(in.Schema()))
 	case *Union:
 		return p.union(n, need)
+	case *AsofJoin:
+		return p.asof(n, need)
 	case *SetOp:
 		return p.setOp(n)
 	case *Reduce:

@@ -30,6 +30,7 @@ var rules = []Rule{
 	{"PushFilterThroughUnnest", "the condition does not read the element", pushFilterThroughUnnest},
 	{"PushFilterThroughReduce", "the condition reads keys only, so it drops whole groups", pushFilterThroughReduce},
 	{"PushFilterIntoJoin", "a row passes exactly when the part of it that the condition reads passes, which is no padding", pushFilterIntoJoin},
+	{"PushFilterIntoAsofJoin", "each left row is joined on its own", pushFilterIntoAsofJoin},
 	{"KeysFromFilter", "the pairs of an inner join that pass an equality of one kind are those with that key", keysFromFilter},
 	{"PushResidual", "a row of a side that is not kept and fails the condition matches nothing", pushResidual},
 	{"DropDomain", "a correlated subquery that is joined by its keys has, for each key, the rows that it would have for that value", dropDomain},

@@ -118,6 +118,15 @@ Filter t.qty < r.qty -> Append
       Scan trades AS t [symbol, qty, price, at, legs] -> Append
     Filter r.qty > 7 -> Append
       Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"PushFilterIntoAsofJoin": {&plan.Filter{
+			In:   plan.NewAsofJoin(scan(), scan(), []expr.Expr{col(0)}, []expr.Expr{col(0)}, 3, 3, false, true),
+			Pred: plan.And(big, apply(">", at(6, types.Long, "r.qty"), long(7))),
+		}, `
+Filter r.qty > 7 -> Retract
+  AsofJoin LEFT on t.symbol = t.symbol AND at >= at -> Retract
+    Filter t.qty > 5 -> Append
+      Scan trades AS t [symbol, qty, price, at, legs] -> Append
+    Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
 		"KeysFromFilter": {&plan.Filter{
 			In:   plan.NewJoin(scan(), scan(), nil, nil, nil, plan.Inner),
 			Pred: plan.And(apply("=", at(5, types.String, "r.symbol"), col(0)), apply("=", col(1), at(7, types.Double, "r.price"))),

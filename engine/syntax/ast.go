@@ -136,10 +136,12 @@ type Join struct {
 	// KindPos is the place of the join's words.
 	KindPos Pos
 	Natural bool
-	Item    TableItem
-	Within  *Duration
-	On      Expr
-	Using   []Ident
+	// Asof marks ASOF JOIN and ASOF LEFT JOIN.
+	Asof   bool
+	Item   TableItem
+	Within *Duration
+	On     Expr
+	Using  []Ident
 }
 
 // Unit is the unit of a duration in milliseconds.

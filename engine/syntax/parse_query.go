@@ -80,7 +80,7 @@ func (p *parser) stray() {
 }
 
 // joinWords are the words that a join can start with.
-var joinWords = wordSet("NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "JOIN")
+var joinWords = wordSet("ASOF", "NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "JOIN")
 
 const clauseOrder = "the clauses follow each other as SELECT, FROM, JOIN, WHERE, LATEST BY, GROUP BY, HAVING, WINDOW, EMIT, UNION"
 
@@ -90,7 +90,7 @@ func (p *parser) clauseName() string {
 	switch w {
 	case "GROUP", "LATEST", "ORDER":
 		return w + " BY"
-	case "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL":
+	case "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "ASOF":
 		return w + " JOIN"
 	}
 	return w

@@ -108,6 +108,10 @@ func (p *parser) joinStart() *Join {
 		p.take()
 		j.Natural = true
 	}
+	if p.atAsof() {
+		p.take()
+		j.Asof = true
+	}
 	w := p.peek()
 	switch {
 	case w.is("JOIN"):
@@ -115,7 +119,7 @@ func (p *parser) joinStart() *Join {
 	case w.is("INNER"):
 		j.Kind = JoinInner
 		p.take()
-	case w.is("CROSS"):
+	case w.is("CROSS") && !j.Asof:
 		j.Kind = JoinCross
 		p.take()
 	case w.is("LEFT"), w.is("RIGHT"), w.is("FULL"):
@@ -131,6 +135,12 @@ func (p *parser) joinStart() *Join {
 	p.expectWord("JOIN")
 	j.KindPos = p.span(t.Pos)
 	return j
+}
+
+// atAsof reports whether ASOF JOIN or ASOF LEFT JOIN starts here.
+func (p *parser) atAsof() bool {
+	next := p.peekAt(1)
+	return p.peek().is("ASOF") && (next.is("JOIN") || next.is("LEFT") || next.is("INNER"))
 }
 
 // joinConditions reads WITHIN, ON and USING; WITHIN and ON may come in either order.

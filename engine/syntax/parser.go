@@ -176,6 +176,8 @@ func (p *parser) atClause() bool {
 	switch w {
 	case "GROUP", "LATEST", "ORDER":
 		return next.is("BY")
+	case "ASOF":
+		return next.is("JOIN") || next.is("LEFT") || next.is("INNER")
 	case "LEFT", "RIGHT", "FULL":
 		return next.is("JOIN") || next.is("OUTER")
 	}

@@ -185,6 +185,9 @@ func (p *printer) joinItem(j *Join) {
 		p.add(", ")
 	} else {
 		p.add(" ")
+		if j.Asof {
+			p.add("ASOF ")
+		}
 		if j.Natural {
 			p.add("NATURAL ")
 		}
