@@ -30,12 +30,16 @@ type analyzer struct {
 	readsInFrom map[*syntax.Select]bool
 	// holders counts the columns that stand for subqueries.
 	holders int
+	// timed counts the operators above the query at hand that keep time: its windows cannot take back what they gave
+	// out, they wait for late rows. lateness is how long.
+	timed    int
+	lateness int64
 }
 
 // Analyze binds a statement. The result's query is nil when a diagnostic is an error. The tree may be incomplete, as
 // the parser leaves it after a problem.
 func Analyze(q *syntax.Query, cat Catalog, mode Mode, o Options) (Result, []syntax.Diagnostic) {
-	a := &analyzer{cat: cat, mode: mode, opts: o, readsInFrom: map[*syntax.Select]bool{}}
+	a := &analyzer{cat: cat, mode: mode, opts: o, lateness: o.AllowedLatenessMs, readsInFrom: map[*syntax.Select]bool{}}
 	r := a.query(q, nil)
 	if r == nil && !syntax.HasErrors(a.ds) {
 		a.later(q, "this statement", "")

@@ -36,6 +36,7 @@ const (
 	CodeWindowMissing      = "window-missing"
 	CodeWindowNotAllowed   = "window-not-allowed"
 	CodeEmitNotAllowed     = "emit-not-allowed"
+	CodeLateness           = "allowed-lateness"
 	CodeLatestBy           = "latest-by"
 	CodeStarWithGroup      = "star-with-group"
 	CodeNotGrouped         = "not-grouped"

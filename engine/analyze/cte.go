@@ -35,7 +35,9 @@ func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE) *
 	}
 	before, outer0 := a.scans, a.outer
 	a.outer = nil // a named query reads nothing of the query around it
+	a.timed++     // who reads it is not known yet
 	r := a.query(c.Query, inner)
+	a.timed--
 	a.outer = outer0
 	return &cteScope{name: c.Name.Name, bound: r, scans: a.scans - before, next: outer}
 }

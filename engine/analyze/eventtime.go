@@ -50,8 +50,8 @@ func (q *selecting) inputTs() expr.Expr {
 // eventTime is the hidden event time of the output, nil when rows have none.
 func (q *selecting) eventTime() expr.Expr {
 	switch {
-	case q.grouped && q.group.window:
-		return &expr.Column{Index: q.group.borders[1].Index + 1, Name: types.TsColumn, K: types.Long}
+	case q.grouped && q.group.window != nil:
+		return q.group.added[len(q.group.added)-1]
 	case q.grouped:
 		return nil
 	}

@@ -13,23 +13,28 @@ import (
 // grouping collects what one grouped SELECT computes per group. Behind it, expressions read the grouped row: keys
 // first, then aggregates, then, with a window, its borders.
 type grouping struct {
-	keys    []expr.Expr
-	keyAt   map[string]int
-	aggs    []agg.Call
-	aggAt   map[string]int
-	fields  map[int]types.Field // declared shape of keys that are plain columns
-	window  bool
-	borders [2]*expr.Column // window_start and window_end, set with their positions when all aggregates are known
+	keys   []expr.Expr
+	keyAt  map[string]int
+	aggs   []agg.Call
+	aggAt  map[string]int
+	fields map[int]types.Field // declared shape of keys that are plain columns
+	window *plan.Window        // the shape of the window, nil without one
+	// added are the columns that the window adds, window_start first and _ts last, set with their positions when all
+	// aggregates are known.
+	added []*expr.Column
 	// explicit says that there is a GROUP BY.
 	explicit bool
 	// subs are the subqueries of keys and of arguments of aggregates.
 	subs *subqueries
 }
 
-func newGrouping(window, explicit bool) *grouping {
+func newGrouping(window *plan.Window, explicit bool) *grouping {
 	g := &grouping{keyAt: map[string]int{}, aggAt: map[string]int{}, fields: map[int]types.Field{}, window: window, explicit: explicit, subs: &subqueries{}}
-	g.borders[0] = &expr.Column{Name: plan.WindowStart, K: types.Long}
-	g.borders[1] = &expr.Column{Name: plan.WindowEnd, K: types.Long}
+	if window != nil {
+		for _, f := range window.Added() {
+			g.added = append(g.added, &expr.Column{Name: f.Name, K: f.Kind})
+		}
+	}
 	return g
 }
 
@@ -58,10 +63,11 @@ func (g *grouping) aggColumn(c agg.Call) expr.Expr {
 	return &expr.Column{Index: len(g.keys) + i, Name: s, K: c.K}
 }
 
-// finish sets the positions of the window's borders.
+// finish sets the positions of what the window adds.
 func (g *grouping) finish() {
-	g.borders[0].Index = len(g.keys) + len(g.aggs)
-	g.borders[1].Index = len(g.keys) + len(g.aggs) + 1
+	for i, c := range g.added {
+		c.Index = len(g.keys) + len(g.aggs) + i
+	}
 }
 
 // reduce is the grouping of a table.
@@ -122,21 +128,24 @@ func (b *binder) groupKey(e syntax.Expr) (expr.Expr, bool) {
 	return &expr.Column{Index: i, Name: x.String(), K: x.Kind()}, true
 }
 
-// windowColumn reads window_start or window_end of the own window, unless a relation has a column of that name.
+// windowColumn reads a column that the own window adds, unless a relation has a column of that name.
 func (b *binder) windowColumn(c *syntax.ColumnRef) (expr.Expr, bool) {
-	if !b.group.window || c.Qualifier != nil {
+	if b.group.window == nil || c.Qualifier != nil {
 		return nil, false
 	}
-	for i, name := range []string{plan.WindowStart, plan.WindowEnd} {
-		if !strings.EqualFold(c.Name.Name, name) {
+	for _, added := range b.group.visible() {
+		if !strings.EqualFold(c.Name.Name, added.Name) {
 			continue
 		}
 		for _, in := range b.scope.inputs {
-			if _, there := in.find(name); there {
+			if _, there := in.find(added.Name); there {
 				return nil, false
 			}
 		}
-		return b.group.borders[i], true
+		return added, true
 	}
 	return nil, false
 }
+
+// visible is what the window adds to the output: all but the event time.
+func (g *grouping) visible() []*expr.Column { return g.added[:max(0, len(g.added)-1)] }

@@ -30,7 +30,7 @@ func (a *analyzer) intervalJoin(j *syntax.Join, ctes *cteScope, f *from) {
 	in.shift(width)
 	f.scope.inputs = append(f.scope.inputs, in)
 	f.summary += joinSummary(j, in)
-	spec := plan.IntervalJoin{LatenessMs: a.opts.AllowedLatenessMs}
+	spec := plan.IntervalJoin{LatenessMs: a.lateness}
 	switch j.Kind {
 	case syntax.JoinLeft:
 		spec.KeepLeft = true

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/streamsforge/streamsforge/engine/expr"
-	"github.com/streamsforge/streamsforge/engine/plan"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -148,18 +147,18 @@ func (q *selecting) star(it *syntax.SelectItem) {
 	}
 }
 
-// windowOutputs adds the borders of the window that the select list does not name itself.
+// windowOutputs adds the columns of the window that the select list does not name itself.
 func (q *selecting) windowOutputs() {
-	if !q.grouped || !q.group.window {
+	if !q.grouped {
 		return
 	}
-	for i, name := range []string{plan.WindowStart, plan.WindowEnd} {
-		if _, there := q.out.fields.Find(name); there {
+	for _, c := range q.group.visible() {
+		if _, there := q.out.fields.Find(c.Name); there {
 			continue
 		}
-		q.out.exprs = append(q.out.exprs, q.group.borders[i])
-		q.out.names = append(q.out.names, name)
-		q.out.fields = append(q.out.fields, types.Field{Name: name, Kind: types.Long})
+		q.out.exprs = append(q.out.exprs, c)
+		q.out.names = append(q.out.names, c.Name)
+		q.out.fields = append(q.out.fields, types.Field{Name: c.Name, Kind: c.K})
 	}
 }
 

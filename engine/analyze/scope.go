@@ -240,7 +240,7 @@ func (a *analyzer) scan(r Relation, alias string) (plan.Node, *input) {
 			unique = append(unique, i)
 		}
 	}
-	appendOnly := r.Kind != plan.Table || r.AppendOnly
+	appendOnly := r.Kind == plan.Source || r.AppendOnly
 	node := plan.NewScan(at, r.Name, alias, columns, all, appendOnly, unique)
 	in := &input{alias: alias, columns: r.Schema, at: all[:len(r.Schema)], label: r.Name, retract: -1}
 	in.ts = &expr.Literal{V: types.LongOf(0)}

@@ -29,7 +29,10 @@ func (a *analyzer) selectQuery(s *syntax.Select, ctes *cteScope) *relation {
 	before := len(a.ds)
 	crosses := a.crosses
 	a.crosses = nil
+	defer a.allow(s)()
+	below := a.below(s)
 	q := &selecting{analyzer: a, s: s, ctes: ctes, post: &subqueries{}, from: a.from(s, ctes)}
+	below()
 	q.node = q.from.node
 	q.modeRules()
 	q.where()
@@ -73,6 +76,9 @@ func (q *selecting) modeRules() {
 		if s.Window != nil {
 			q.report(s.Window, CodeWindowNotAllowed, "remove WINDOW: a table keeps running totals; windows belong in a pipeline", "WINDOW is not allowed in a table")
 		}
+		if s.Lateness != nil {
+			q.report(s.Lateness, CodeLateness, "remove it: the rows of a table count whenever they come", "ALLOWED LATENESS is not allowed in a table")
+		}
 		if s.Emit != nil {
 			q.report(s.Emit, CodeEmitNotAllowed, "remove EMIT: a table gives out every change", "EMIT is not allowed in a table")
 		}
@@ -94,6 +100,9 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 	if s.Latest != nil {
 		q.report(s.Latest, CodeLatestBy, "make it a table", "LATEST BY is not allowed in a pipeline")
 	}
+	if s.Lateness != nil && !keepsTime(s) {
+		q.report(s.Lateness, CodeLateness, "add a window, or remove it", "ALLOWED LATENESS needs a window or a join: nothing else drops late rows")
+	}
 	if s.Window == nil {
 		if agg != nil {
 			q.report(agg, CodeWindowMissing, hint, "aggregates in a pipeline need a window")
@@ -112,18 +121,11 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 		}
 		return
 	}
-	if s.Window.Kind != syntax.Tumbling {
-		q.later(s.Window, "a "+string(s.Window.Kind)+" window", "write WINDOW TUMBLING(SIZE ...)")
-	} else if q.from.windowed {
-		q.later(s.Window, "a window over a windowed query", "")
-	}
+	q.windowRules()
 	for _, in := range q.from.scope.inputs {
 		if !in.hasTs && !in.broken && !in.unnest {
 			q.report(s.Window, CodeEventTime, "declare _ts as Long or Timestamp, or leave it out", "a window needs the event time of %q, and its column _ts is no time", in.alias)
 		}
-	}
-	if s.Emit != nil && s.Emit.Changes {
-		q.later(s.Emit, "EMIT CHANGES", "leave it out, or make it a table")
 	}
 	if s.Distinct != nil {
 		q.later(s.Distinct, "DISTINCT with a window", "group by the columns instead")
@@ -173,7 +175,7 @@ func (q *selecting) grouping() {
 		return
 	}
 	q.grouped = true
-	q.group = newGrouping(s.Window != nil, s.GroupBy != nil)
+	q.group = newGrouping(q.window(), s.GroupBy != nil)
 	keys, _ := q.outer.columns()
 	for _, k := range keys {
 		q.group.key(k)
@@ -347,7 +349,7 @@ func (q *selecting) finish() *relation {
 
 func (q *selecting) groupNode(node plan.Node) plan.Node {
 	g := q.group
-	if !g.window {
+	if g.window == nil {
 		return g.reduce(node)
 	}
 	// The event time may come from several columns or have another kind; the window wants one Long column.
@@ -357,9 +359,7 @@ func (q *selecting) groupNode(node plan.Node) plan.Node {
 		node, at = q.appendTs(node)
 		ts = at
 	}
-	w := plan.NewWindow(node, ts.Index, q.s.Window.Size.Millis(), g.keys, g.aggs)
-	w.LatenessMs = q.opts.AllowedLatenessMs
-	return w
+	return g.window.With(node, ts.Index, g.keys, g.aggs)
 }
 
 // label is what _source reads of the output: the labels of the inputs.

@@ -97,9 +97,10 @@ var columns = types.Schema{
 	field("f", types.Bool), field("t", types.Timestamp), field("j", types.Json), field("l", types.Json),
 }
 
-// relations are a source and two tables of somebody else with the same columns.
+// relations are two sources and two tables of somebody else with the same columns.
 var relations = []engine.Relation{
 	{Name: "events", Kind: engine.Source, Schema: columns, EventTime: true, AppendOnly: true},
+	{Name: "others", Kind: engine.Source, Schema: columns, EventTime: true, AppendOnly: true},
 	{Name: "bag", Kind: engine.Table, Schema: columns, EventTime: true},
 	{Name: "state", Kind: engine.Table, Schema: columns},
 }
@@ -168,13 +169,22 @@ func (g *generator) cell(f types.Field) types.Value {
 // statement makes a whole statement of a mode.
 func (g *generator) statement(mode engine.Mode) string {
 	if mode == engine.PipelineMode {
-		switch g.IntN(4) {
+		switch g.IntN(8) {
 		case 0:
 			return g.plain("events")
 		case 1:
 			return g.plain("events", types.String) + " UNION ALL " + g.samePlain("events")
+		case 2, 3:
+			g.aliases = []string{"r", "q"}
+			from := g.interval()
+			return "SELECT " + g.scalar(types.String) + " AS c1, r.a AS c2, q.a AS c3, q._ts AS ts" + from + g.where() + g.lateness()
+		case 4:
+			g.aliases = []string{"r", "q"}
+			return "SELECT r.k AS c1, COUNT(*) AS n, SUM(q.a % 9) AS s" + g.interval() + g.where() + " GROUP BY r.k" + g.window()
+		case 5:
+			return "SELECT w.k, COUNT(*) AS n, SUM(w.n) AS m FROM (SELECT k, COUNT(*) AS n FROM events GROUP BY k" + g.window() + ") AS w GROUP BY w.k" + g.window()
 		}
-		return g.grouped("events") + " WINDOW TUMBLING(SIZE " + pick(g, "1 SECOND", "3 SECONDS", "500 MILLISECONDS") + ")"
+		return g.grouped("events") + g.window()
 	}
 	switch g.IntN(10) {
 	case 0:
@@ -217,6 +227,34 @@ func (g *generator) statement(mode engine.Mode) string {
 		return "SELECT k, a, x, _ts AS ts FROM events AS r" + g.where() + " LATEST BY (" + pick(g, "k", "a", "k, a") + ")"
 	}
 	return g.grouped(g.relation())
+}
+
+// interval is the FROM of a join of two streams, one of them perhaps with itself.
+func (g *generator) interval() string {
+	within := pick(g, "500 MILLISECONDS", "1 SECOND", "3 SECONDS")
+	right := pick(g, "others", "others", "events", "(SELECT k, MAX(a) AS a, MIN(b) AS b, MAX(x) AS x FROM others GROUP BY k WINDOW TUMBLING(SIZE 1 SECOND))")
+	if right[0] == '(' {
+		g.aliases = []string{"r"} // q has fewer columns
+	}
+	if g.IntN(6) == 0 {
+		return " FROM events AS r CROSS JOIN " + right + " AS q WITHIN " + within
+	}
+	on := pick(g, "r.k = q.k", "r.a = q.x", "q.x = r.x AND r.k = q.k", "r.a = q.b")
+	if g.IntN(2) == 0 {
+		on += " AND " + g.scalar(types.Bool)
+	}
+	return " FROM events AS r " + pick(g, "JOIN ", "LEFT JOIN ", "RIGHT JOIN ", "FULL JOIN ") + right + " AS q WITHIN " + within + " ON " + on
+}
+
+func (g *generator) lateness() string {
+	return pick(g, "", "", " ALLOWED LATENESS 1 SECOND", " ALLOWED LATENESS 2500 MILLISECONDS")
+}
+
+func (g *generator) window() string {
+	return " WINDOW " + pick(g, "TUMBLING(SIZE 1 SECOND)", "TUMBLING(SIZE 3 SECONDS)", "TUMBLING(SIZE 500 MILLISECONDS)",
+		"HOPPING(SIZE 2 SECONDS, ADVANCE BY 1 SECOND)", "HOPPING(SIZE 1500 MILLISECONDS, ADVANCE BY 400 MILLISECONDS)",
+		"HOPPING(SIZE 1 SECOND, ADVANCE BY 2 SECONDS)", "SESSION(GAP 500 MILLISECONDS)", "SESSION(GAP 2 SECONDS)") +
+		g.lateness() + pick(g, "", "", " EMIT FINAL", " EMIT CHANGES")
 }
 
 func (g *generator) relation() string { return pick(g, "events", "bag", "state") }

@@ -29,8 +29,8 @@ func (w *World) check() {
 		if diff := Difference(sortRows(mergeRows(want.Rows), nil), have); diff != "" {
 			w.fail(fmt.Errorf("%s differs from the reference:\n%s", e.relation.Name, diff))
 		}
-		if late := e.flow.Counters().Late; e.mode == engine.PipelineMode && late != want.Late {
-			w.fail(fmt.Errorf("%s counts %d late rows, the reference %d", e.relation.Name, late, want.Late))
+		if by := e.flow.Counters().LateBy; e.mode == engine.PipelineMode && (by.Rows != want.Late || by.TotalMs != want.LateMs || by.MaxMs != want.LateMaxMs) {
+			w.fail(fmt.Errorf("%s counts late rows as %+v, the reference %d, %d ms, at most %d ms", e.relation.Name, by, want.Late, want.LateMs, want.LateMaxMs))
 		}
 	}
 }

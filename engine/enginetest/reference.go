@@ -38,10 +38,11 @@ type Row struct {
 type Result struct {
 	Schema types.Schema
 	// Rows are the rows of a table with positive multiplicity, sorted, each once; or the rows of a pipeline in order
-	// of emission, each with weight 1.
+	// of emission, with weight 1, or -1 for what a window takes back.
 	Rows []Row
-	// Late counts the rows that a window dropped.
-	Late int64
+	// Late counts the rows that a window or an interval join dropped, LateMs is how late they were in sum, LateMaxMs
+	// the latest one.
+	Late, LateMs, LateMaxMs int64
 }
 
 // ErrNoReference is returned for statements that the engine runs and the reference cannot recompute.
@@ -54,7 +55,7 @@ func Evaluate(sql string, cat engine.Catalog, mode engine.Mode, o engine.Options
 		return nil, fmt.Errorf("the statement does not compile: %v", problems)
 	}
 	q, _ := syntax.Parse(sql)
-	r := &reference{catalog: cat, history: numbered(history), pipeline: mode == engine.PipelineMode, options: o}
+	r := &reference{catalog: cat, history: numbered(history), pipeline: mode == engine.PipelineMode, options: o, allowed: o.AllowedLatenessMs}
 	out, err := r.whole(q)
 	if err != nil {
 		return nil, err
@@ -69,11 +70,11 @@ func Evaluate(sql string, cat engine.Catalog, mode engine.Mode, o engine.Options
 				i+1, out.fields[i].Name, out.fields[i].Stored(), schema[i].Name, schema[i].Stored())
 		}
 	}
-	res := &Result{Schema: schema, Late: r.late}
+	res := &Result{Schema: schema, Late: r.late, LateMs: r.lateMs, LateMaxMs: r.lateMaxMs}
 	if r.pipeline {
 		sort.SliceStable(out.rows, func(i, j int) bool { return out.rows[i].at < out.rows[j].at })
 		for _, row := range out.rows {
-			res.Rows = append(res.Rows, Row{Values: row.vals, Ts: row.ts, Weight: 1})
+			res.Rows = append(res.Rows, Row{Values: row.vals, Ts: row.ts, Weight: row.w})
 		}
 		return res, nil
 	}
@@ -126,11 +127,15 @@ type reference struct {
 	history  []event
 	pipeline bool
 	options  engine.Options
-	late     int64
 	// outer is what the subquery at hand reads of the query around it, outerReads how often that happened.
 	outer      *env
 	outerReads int
 	known      map[*syntax.Query]*table // subqueries that read nothing of the query around them
+	// allowed is the lateness that the query at hand allows; timed counts the operators of time above it.
+	allowed int64
+	timed   int
+
+	late, lateMs, lateMaxMs int64
 }
 
 // rrow is a row on its way: its values, event time and weight, and where in the history it came from.

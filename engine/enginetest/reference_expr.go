@@ -96,7 +96,7 @@ func (e *env) columnValue(p place) types.Value {
 	case p.constant != nil:
 		return *p.constant
 	case p.border > 0:
-		return types.LongOf(e.window[p.border-1])
+		return e.window.value(p.border - 1)
 	case p.merged != nil:
 		return e.mergedValue(p.merged)
 	case p.ts && e.ts[p.source] == noTime:

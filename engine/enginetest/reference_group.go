@@ -25,7 +25,7 @@ func (r *reference) grouped(s *syntax.Select, e *env, passed []jrow, out *table)
 	}
 	for _, k := range sortedKeys(groups) {
 		if weight(groups[k]) > 0 {
-			e.emit(s, out, groups[k], nil, 0)
+			e.emit(s, out, groups[k], nil, 0, 1)
 		}
 	}
 	out.hasTs, out.folded = false, true
@@ -97,90 +97,6 @@ func known(k types.Kind) types.Kind {
 	return k
 }
 
-// emit adds the row of one group, unless HAVING drops it.
-func (e *env) emit(s *syntax.Select, out *table, rows []jrow, window *[2]int64, at int) {
-	e.on(rows[0])
-	e.group, e.window = rows, window
-	if s.Having != nil && !e.truth(s.Having.Expr) {
-		return
-	}
-	var vals []types.Value
-	for _, it := range s.Items {
-		vals = append(vals, e.value(it.Expr))
-	}
-	row := rrow{w: 1, at: at}
-	if window != nil {
-		for i := len(vals); i < len(out.fields); i++ {
-			if out.fields[i].Name == "window_start" {
-				vals = append(vals, types.LongOf(window[0]))
-			} else {
-				vals = append(vals, types.LongOf(window[1]))
-			}
-		}
-		row.ts = window[1]
-	}
-	row.vals = e.typed(vals, out.fields)
-	out.rows = append(out.rows, row)
-}
-
-// windows walks the history once: rows move the watermark, a row behind it is late, a window is emitted when the
-// watermark reaches its end.
-func (r *reference) windows(s *syntax.Select, e *env, keys []syntax.Expr, passed []jrow, out *table) *table {
-	size := s.Window.Size.Millis()
-	rowsAt := map[int][]jrow{} // an UNNEST makes several rows of one
-	for _, row := range passed {
-		rowsAt[row.at] = append(rowsAt[row.at], row)
-	}
-	reads := map[string]bool{}
-	for _, in := range out.inputs {
-		reads[in] = true
-	}
-	tsAt := r.eventTimes()
-	mark := newWatermark(r.options, out.behind)
-	open := map[int64]map[string][]jrow{} // window start -> group -> rows
-	for _, ev := range r.history {
-		for _, row := range rowsAt[ev.at] {
-			ts := e.on(row).rowTs()
-			if mark.started && ts < mark.at {
-				r.late++
-				continue
-			}
-			start := ts - (ts%size+size)%size
-			if open[start] == nil {
-				open[start] = map[string][]jrow{}
-			}
-			k := e.key(keys)
-			open[start][k] = append(open[start][k], row)
-		}
-		switch {
-		case ev.Relation == "":
-			mark.advance(ev.EpochMs)
-		case reads[ev.Relation]:
-			mark.row(ev.Relation, tsAt[ev.at])
-		}
-		r.closeWindows(s, e, out, open, size, mark, ev.at)
-	}
-	out.hasTs = true
-	out.behind = max(out.behind, r.options.AllowedLatenessMs)
-	return out
-}
-
-func (r *reference) closeWindows(s *syntax.Select, e *env, out *table, open map[int64]map[string][]jrow, size int64, mark *watermark, at int) {
-	var starts []int64
-	for start := range open {
-		if mark.started && start+size <= mark.at {
-			starts = append(starts, start)
-		}
-	}
-	sort.Slice(starts, func(i, j int) bool { return starts[i] < starts[j] })
-	for _, start := range starts {
-		for _, k := range sortedKeys(open[start]) {
-			e.emit(s, out, open[start][k], &[2]int64{start, start + size}, at)
-		}
-		delete(open, start)
-	}
-}
-
 // eventTimes is the event time of every row of the history, by place.
 func (r *reference) eventTimes() map[int]int64 {
 	out := map[int]int64{}
@@ -215,8 +131,8 @@ type inputClock struct {
 	idle     bool
 }
 
-// newWatermark trails the newest rows further when the rows below can come behind their own watermark.
-func newWatermark(o analyze.Options, behind int64) *watermark {
+// newWatermark trails the newest rows by the lag and what an operator waits beyond.
+func newWatermark(o analyze.Options, wait int64) *watermark {
 	w := &watermark{lag: o.LatenessMs, idle: o.IdleMs, inputs: map[string]*inputClock{}}
 	if w.lag == 0 {
 		w.lag = analyze.DefaultLatenessMs
@@ -224,7 +140,7 @@ func newWatermark(o analyze.Options, behind int64) *watermark {
 	if w.idle == 0 {
 		w.idle = analyze.DefaultIdleMs
 	}
-	w.lag += max(o.AllowedLatenessMs, behind) // windows close that much later
+	w.lag += wait
 	return w
 }
 

@@ -1,6 +1,8 @@
 package enginetest
 
 import (
+	"sort"
+
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -9,7 +11,21 @@ import (
 type waiting struct {
 	row   jrow
 	ts    int64
+	seq   int
+	right bool
 	found bool
+}
+
+// leave parts the rows that are kept from those that the watermark has passed.
+func leave(rows []*waiting, before int64, gone []*waiting) (stay, out []*waiting) {
+	for _, w := range rows {
+		if w.ts >= before {
+			stay = append(stay, w)
+		} else {
+			gone = append(gone, w)
+		}
+	}
+	return stay, gone
 }
 
 // within joins rows whose event times differ by at most a duration. It walks the history once and compares every row
@@ -44,9 +60,11 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 	keepRight := j.Kind == syntax.JoinRight || j.Kind == syntax.JoinFull
 	d := j.Within.Millis()
 	tsAt := r.eventTimes()
+	all.behind = max(all.behind, r.allowed)
 	mark := newWatermark(r.options, all.behind)
 	var lefts, rights []*waiting
 	var out []jrow
+	seq := 0
 	pair := func(l, rt *waiting, at int) {
 		if l.ts-rt.ts > d || rt.ts-l.ts > d {
 			return
@@ -62,9 +80,9 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 	}
 	for _, ev := range r.history {
 		for _, i := range leftAt[ev.at] {
-			w := &waiting{row: left[i], ts: leftTs[i]}
-			if mark.started && w.ts < mark.at {
-				r.late++
+			w := &waiting{row: left[i], ts: leftTs[i], seq: seq}
+			seq++
+			if r.tooLate(w.ts, mark, 0) {
 				continue
 			}
 			for _, o := range rights {
@@ -74,9 +92,9 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 		}
 		for _, i := range rightAt[ev.at] {
 			row := right.rows[i]
-			w := &waiting{row: jrow{rrow: row}, ts: row.ts}
-			if mark.started && w.ts < mark.at {
-				r.late++
+			w := &waiting{row: jrow{rrow: row}, ts: row.ts, seq: seq, right: true}
+			seq++
+			if r.tooLate(w.ts, mark, 0) {
 				continue
 			}
 			for _, o := range lefts {
@@ -93,36 +111,31 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 		if !mark.started {
 			continue
 		}
-		var stay []*waiting
-		for _, l := range lefts {
-			if l.ts+d >= mark.at {
-				stay = append(stay, l)
-			} else if keepLeft && !l.found {
-				row := l.row
-				row.at = ev.at
-				row.vals = append(append([]types.Value(nil), row.vals...), nulls(right.fields)...)
-				row.parts = append(append([]int64(nil), row.parts...), noTime)
-				out = append(out, row)
-			}
-		}
-		lefts, stay = stay, nil
-		for _, rt := range rights {
-			if rt.ts+d >= mark.at {
-				stay = append(stay, rt)
-			} else if keepRight && !rt.found {
-				row := jrow{rrow: rrow{w: 1, at: ev.at}}
+		var gone []*waiting
+		lefts, gone = leave(lefts, mark.at-d, gone)
+		rights, gone = leave(rights, mark.at-d, gone)
+		sort.Slice(gone, func(i, j int) bool {
+			return gone[i].ts < gone[j].ts || gone[i].ts == gone[j].ts && gone[i].seq < gone[j].seq
+		})
+		for _, w := range gone {
+			row := jrow{rrow: rrow{w: 1, at: ev.at}}
+			switch {
+			case w.found || !w.right && !keepLeft || w.right && !keepRight:
+				continue
+			case !w.right:
+				row.vals = append(append(row.vals, w.row.vals...), nulls(right.fields)...)
+				row.parts = append(append(row.parts, w.row.parts...), noTime)
+			default:
 				for _, src := range e.sources[:len(e.sources)-1] {
 					row.vals = append(row.vals, nulls(src.fields)...)
 					row.parts = append(row.parts, noTime)
 				}
-				row.vals = append(row.vals, rt.row.vals...)
-				row.parts = append(row.parts, rt.ts)
-				out = append(out, row)
+				row.vals = append(row.vals, w.row.vals...)
+				row.parts = append(row.parts, w.ts)
 			}
+			out = append(out, row)
 		}
-		rights = stay
 	}
-	all.behind = max(all.behind, r.options.AllowedLatenessMs)
 	if keepLeft || keepRight {
 		all.behind += d
 	}

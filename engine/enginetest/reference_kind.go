@@ -12,7 +12,7 @@ type place struct {
 	source   int
 	column   int
 	ts       bool
-	border   int // 1 window_start, 2 window_end
+	border   int // 1 window_start, 2 window_end, 3 _final, 4 _revision
 	constant *types.Value
 	merged   *mergedColumn
 	outer    *env // the place is one of the query around
@@ -50,10 +50,12 @@ func (e *env) find(c *syntax.ColumnRef) place {
 		}
 		return p
 	}
-	if strings.EqualFold(c.Name.Name, "window_start") {
-		return place{border: 1, kind: types.Long}
+	for i, f := range windowFields {
+		if strings.EqualFold(c.Name.Name, f.Name) {
+			return place{border: i + 1, kind: f.Kind}
+		}
 	}
-	return place{border: 2, kind: types.Long}
+	panic("BUG: the reference does not know the column " + c.Name.Name)
 }
 
 func (e *env) findIn(i int, name string) (place, bool) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/streamsforge/streamsforge/engine"
 	"github.com/streamsforge/streamsforge/engine/agg"
-	"github.com/streamsforge/streamsforge/engine/plan"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -25,7 +24,9 @@ func (r *reference) query(q *syntax.Query, ctes map[string]*table) (*table, erro
 		for _, c := range q.With {
 			outer := r.outer
 			r.outer = nil
+			r.timed++
 			t, err := r.query(c.Query, visible)
+			r.timed--
 			r.outer = outer
 			if err != nil {
 				return nil, err
@@ -121,7 +122,7 @@ type env struct {
 	// group is set behind a grouping: the rows of the group, with their weights.
 	group []jrow
 	// window is the own window of a grouped row.
-	window *[2]int64
+	window *borders
 }
 
 // jrow is a row of FROM: the columns of all relations one after the other.
@@ -132,7 +133,18 @@ type jrow struct {
 
 func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*table, error) {
 	e := &env{r: r, outer: r.outer, ctes: ctes}
+	allowed := r.allowed
+	if s.Lateness != nil {
+		r.allowed = s.Lateness.For.Millis()
+	}
+	defer func() { r.allowed = allowed }()
+	if r.keepsTime(s) {
+		r.timed++
+	}
 	rows, t, err := r.from(s, ctes, e)
+	if r.keepsTime(s) {
+		r.timed--
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -471,9 +483,9 @@ func (e *env) outputFields(s *syntax.Select) types.Schema {
 		}
 	}
 	if s.Window != nil {
-		for _, name := range []string{plan.WindowStart, plan.WindowEnd} {
-			if _, there := out.Find(name); !there {
-				add(name, types.Long)
+		for _, f := range e.r.added(s) {
+			if _, there := out.Find(f.Name); !there {
+				add(f.Name, f.Kind)
 			}
 		}
 	}

@@ -107,7 +107,7 @@ func (w *World) runSource(c Command) (string, error) {
 }
 
 func (c Command) timeOptions() (o engine.Options, err error) {
-	for name, to := range map[string]*int64{"idle": &o.IdleMs, "lag": &o.LatenessMs} {
+	for name, to := range map[string]*int64{"idle": &o.IdleMs, "lag": &o.LatenessMs, "lateness": &o.AllowedLatenessMs} {
 		if v, ok := c.Options[name]; ok {
 			d, parse := time.ParseDuration(v)
 			if parse != nil {

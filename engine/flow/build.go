@@ -44,6 +44,7 @@ func (b *builder) build() {
 	for i := range q.Inputs {
 		f.inputs = append(f.inputs, newInput(i, &q.Inputs[i]))
 	}
+	f.eager = q.Pipeline && eager(q.Root)
 	all := b.newScope(q.Root, 0)
 	at := b.node(q.Root, f.out.take, all, nil)
 	b.end(at, nil)
@@ -136,12 +137,7 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.child(n.Right, j, 1, out, scope, marked)
 		b.add(n, j, out, scope)
 	case *plan.Window:
-		own := b.newScope(n, plan.InLag(n))
-		w := op.NewWindow(n.Ts, n.SizeMs, n.Keys, n.Aggs, n.In.AppendOnly(), b.lateInto(n.In.Schema()))
-		if at := b.child(n.In, w, 0, out, own, own); at >= 0 {
-			b.f.paths[at].late = &w.Late
-		}
-		b.add(n, w, out, own)
+		b.window(n, out)
 	case *plan.IntervalJoin:
 		b.intervalJoin(n, out)
 	default:

@@ -17,6 +17,8 @@ type Counters struct {
 	Late int64
 	// LateBy says how late they were.
 	LateBy op.Lateness
+	// Amended rows came behind the watermark and were taken into a window all the same, by an allowed lateness.
+	Amended int64
 	// Ignored rows were older than the row that LATEST BY retains, or took back a row that it does not retain.
 	Ignored int64
 	// WindowsClosed is the number of windows that have been closed.
@@ -55,8 +57,9 @@ func (f *Flow) Counters() Counters {
 		case *op.Reduce:
 			c.Overflows += o.Overflows
 		case *op.Window:
-			c.LateBy.Add(o.Late)
-			c.WindowsClosed += o.Closed
+			c.window(o.Late, o.Amended, o.Closed, o.Overflows)
+		case *op.Session:
+			c.window(o.Late, o.Amended, o.Closed, o.Overflows)
 		case *op.IntervalJoin:
 			c.Filtered += o.Filtered
 			c.LateBy.Add(o.Late[0])
@@ -65,6 +68,13 @@ func (f *Flow) Counters() Counters {
 	}
 	c.Late = c.LateBy.Rows
 	return c
+}
+
+func (c *Counters) window(late op.Lateness, amended, closed, overflows int64) {
+	c.LateBy.Add(late)
+	c.Amended += amended
+	c.WindowsClosed += closed
+	c.Overflows += overflows
 }
 
 func (p *path) count() Path {

@@ -20,6 +20,8 @@ type Flow struct {
 
 	rowsOut int64
 	marks   []int64
+	// eager says that operators of time are told of the watermark after every row, and not at the end of an epoch only.
+	eager bool
 }
 
 // Output is what a flow gives out at a Flush. Its batches own their memory.
@@ -49,7 +51,7 @@ func (f *Flow) Push(input int, b *zset.Batch) {
 	in := f.inputs[input]
 	in.rows += int64(b.N)
 	step := maxRows
-	if f.query.Pipeline && len(in.scans) > 1 {
+	if f.query.Pipeline && (len(in.scans) > 1 || f.eager) {
 		// Every reader of the input takes a row before the next row comes, so that the order of what is emitted does
 		// not depend on how rows are cut into batches.
 		step = 1
@@ -71,8 +73,19 @@ func (f *Flow) push(in *input, b *zset.Batch) {
 		s.op.Apply(0, d, s.out)
 	}
 	in.see(times, b)
+	moved := false
 	for _, s := range f.scopes {
-		s.follow(in)
+		moved = s.follow(in) || moved
+	}
+	if moved && f.eager {
+		f.close()
+	}
+}
+
+// close tells every operator how far its watermark is.
+func (f *Flow) close() {
+	for _, n := range f.nodes {
+		n.op.Advance(n.scope.watermark, n.out)
 	}
 }
 
@@ -84,9 +97,7 @@ func (f *Flow) Advance(timeMs int64) {
 	for _, s := range f.scopes {
 		s.tick(timeMs)
 	}
-	for _, n := range f.nodes {
-		n.op.Advance(n.scope.watermark, n.out)
-	}
+	f.close()
 }
 
 // Flush returns what changed since the last Flush.

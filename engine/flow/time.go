@@ -120,12 +120,14 @@ func (s *scope) marks(buf []int64, in *input, times *zset.Column, b *zset.Batch)
 	return buf
 }
 
-// follow moves the watermark after rows of an input.
-func (s *scope) follow(in *input) {
+// follow moves the watermark after rows of an input, and reports whether it moved.
+func (s *scope) follow(in *input) bool {
 	if in.newest == none || !s.has(in) {
-		return
+		return false
 	}
-	s.watermark = max(s.watermark, min(s.others(in), in.newest-s.lag))
+	was := s.watermark
+	s.watermark = max(was, min(s.others(in), in.newest-s.lag))
+	return s.watermark != was
 }
 
 // tick ends an epoch.

@@ -353,10 +353,8 @@ func (j *IntervalJoin) AppendSnapshot(dst []byte) []byte {
 			for _, link := range [3]uint32{row.key, row.prev, row.next} {
 				dst = binary.AppendUvarint(dst, uint64(link+1)) // NoID becomes 0
 			}
-			if row.matched {
-				return appendByte(&dst, 1)
-			}
-			return appendByte(&dst, 0)
+			appendBool(&dst, row.matched)
+			return true
 		})
 		dst = binary.AppendUvarint(dst, uint64(s.keys.Len()))
 		s.keys.Each(func(id uint32, _ []byte) bool {
@@ -368,11 +366,6 @@ func (j *IntervalJoin) AppendSnapshot(dst []byte) []byte {
 		})
 	}
 	return dst
-}
-
-func appendByte(dst *[]byte, b byte) bool {
-	*dst = append(*dst, b)
-	return true
 }
 
 // Restore replaces the kept rows.

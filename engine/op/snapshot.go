@@ -24,6 +24,15 @@ func appendBlock(dst []byte, write func([]byte) []byte) []byte {
 	return dst
 }
 
+// appendBool appends one byte.
+func appendBool(dst *[]byte, v bool) {
+	b := byte(0)
+	if v {
+		b = 1
+	}
+	*dst = append(*dst, b)
+}
+
 // snapReader reads the fields of a snapshot; after the first field that is cut off it gives zeros.
 type snapReader struct {
 	b    []byte

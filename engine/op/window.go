@@ -6,42 +6,30 @@ import (
 	"math"
 	"slices"
 
-	"github.com/streamsforge/streamsforge/engine/agg"
-	"github.com/streamsforge/streamsforge/engine/expr"
-	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
 
-// Window groups rows by key and tumbling window of event time, and gives a window's rows out when the watermark
-// passes its end: keys, aggregates, window_start, window_end and _ts (the end).
+// Window groups rows by key and window of event time, and gives a window's rows out when the watermark passes its
+// end: keys, aggregates, window_start, window_end and _ts (the end). Windows of one size start at every multiple of an
+// advance: an advance as long as the size makes tumbling windows, a shorter one hopping windows that overlap.
 //
 // Windows close in order of their ends; within a window groups come in the order in which they were first seen. A
-// row is late when its time is below the watermark that the rows before it had reached, or when its window has been
-// given out; late rows are counted and handed to the late output. Lateness is judged row by row, so that it does not
-// depend on how rows are cut into batches.
+// row is late when its time is below the watermark that the rows before it had reached. Lateness is judged row by
+// row, so that it does not depend on how rows are cut into batches; for the same reason a window that a late row
+// amends is closed right before it, when its end of the epoch is still to come.
 type Window struct {
-	ts       int
-	size     int64
-	kernels  []*expr.Kernel
-	keyKinds []types.Kind
-	cols     zset.Batch
-	table    *zset.KeyTable // window start and key -> group
-	keys     zset.KeyBatch
-	states   *agg.Table
-	results  *agg.Results
-	ids      []uint32
-	sel      []int32
-	late     []int32
-	starts   []int64
+	windowBase
+	size    int64
+	advance int64
+	table   *zset.KeyTable // window start and key -> group
+	batch   zset.KeyBatch
+	ids     []uint32
+	sel     []int32
+	starts  []int64
+	passSel []int32
+	passIDs []uint32
 
-	open   []openWindow // by start
-	closed int64        // windows that end at or before this are closed
-	onLate Emit
-
-	// Late are the books of late rows.
-	Late Lateness
-	// Closed counts the windows given out.
-	Closed int64
+	open []openWindow // by start
 }
 
 var _ Operator = (*Window)(nil)
@@ -52,90 +40,161 @@ const windowPrefix = 8
 // openWindow is a window with its groups in order of first sight.
 type openWindow struct {
 	start  int64
+	closed bool // given out, and kept to be amended
 	groups []uint32
 }
 
-// NewWindow makes a tumbling window of size milliseconds over the time column ts. onLate takes late rows with the
-// columns of the input; nil drops them.
-func NewWindow(ts int, size int64, keys []expr.Expr, calls []agg.Call, appendOnly bool, onLate Emit) *Window {
-	w := &Window{ts: ts, size: size, table: zset.NewKeyTable(), states: agg.NewTable(calls, appendOnly),
-		cols: zset.Batch{Cols: make([]zset.Column, len(keys))}, closed: math.MinInt64, onLate: onLate}
-	w.results = w.states.NewResults()
-	for _, k := range keys {
-		w.kernels = append(w.kernels, expr.Compile(k))
-		w.keyKinds = append(w.keyKinds, storedKind(k.Kind()))
-	}
-	return w
+// NewWindow makes windows of size milliseconds that start every advance milliseconds.
+func NewWindow(size, advance int64, spec WindowSpec) *Window {
+	return &Window{windowBase: newWindowBase(spec), size: size, advance: advance, table: zset.NewKeyTable()}
 }
 
 // Apply folds rows into their windows.
-func (w *Window) Apply(_ int, d Delta, _ Emit) {
-	w.admit(d)
-	if len(w.late) > 0 && w.onLate != nil {
-		w.onLate(Delta{B: d.B, Sel: w.late, Stable: d.Stable})
+func (w *Window) Apply(_ int, d Delta, emit Emit) {
+	w.sel, w.starts = w.sel[:0], w.starts[:0]
+	w.every = w.every[:0]
+	var behind []int32
+	for k := range d.Len() {
+		i := d.At(k)
+		if col := &d.B.Cols[w.spec.Ts]; !col.IsNull(i) && w.atTheEnd(col.I64[i]) {
+			w.drop(i, 0)
+			continue
+		}
+		drop, late := w.tooLate(d, i)
+		if drop {
+			continue
+		}
+		if late {
+			behind = append(behind, int32(i))
+		}
+		w.every = append(w.every, int32(i))
 	}
+	w.giveLate(d)
+	if len(w.every) == 0 {
+		return
+	}
+	w.keyColumns(d.B, w.every)
+	for _, i := range w.every {
+		at := int(i)
+		late := len(behind) > 0 && behind[0] == i
+		if late {
+			w.foldBatch(d.B)
+			w.give(emit)
+			w.closeTo(w.mark(d, at), emit)
+			behind = behind[1:]
+			w.Amended++
+		}
+		w.eachStart(d.B.Cols[w.spec.Ts].I64[at], func(start int64) {
+			if late || w.spec.Changes {
+				w.foldOne(d.B, at, start, late && start+w.size <= w.mark(d, at))
+				return
+			}
+			w.sel = append(w.sel, i)
+			w.starts = append(w.starts, start)
+		})
+	}
+	w.foldBatch(d.B)
+	w.give(emit)
+}
+
+// atTheEnd reports whether a window that holds the time would begin or end at no time any more.
+func (w *Window) atTheEnd(ts int64) bool {
+	return ts > math.MaxInt64-w.size-w.advance || ts < math.MinInt64+w.size+w.advance
+}
+
+// eachStart visits the starts of the windows that hold a time, from the oldest.
+func (w *Window) eachStart(ts int64, visit func(start int64)) {
+	rest := ts % w.advance
+	if rest < 0 {
+		rest += w.advance
+	}
+	newest := ts - rest
+	if rest >= w.size {
+		return // between two windows
+	}
+	for n := (w.size - rest - 1) / w.advance; n >= 0; n-- { // windows before the newest one that still hold ts
+		visit(newest - n*w.advance)
+	}
+}
+
+// foldBatch adds the collected rows to their groups.
+func (w *Window) foldBatch(b *zset.Batch) {
 	if len(w.sel) == 0 {
 		return
 	}
-	w.cols.N = d.B.N
-	for i, k := range w.kernels {
-		w.cols.Cols[i] = *k.Aligned(d.B, w.sel)
-	}
-	w.keys.Reset()
+	w.batch.Reset()
 	for k, i := range w.sel {
-		w.keys.Bytes = binary.BigEndian.AppendUint64(w.keys.Bytes, uint64(w.starts[k]))
-		w.keys.Bytes = zset.AppendRecord(w.keys.Bytes, &w.cols, int(i), nil)
-		w.keys.Mark()
+		w.batch.Bytes = binary.BigEndian.AppendUint64(w.batch.Bytes, uint64(w.starts[k]))
+		w.batch.Bytes = zset.AppendRecord(w.batch.Bytes, &w.cols, int(i), nil)
+		w.batch.Mark()
 	}
-	w.keys.HashAll()
+	w.batch.HashAll()
 	w.ids = grow(w.ids, len(w.sel))
 	for k := range w.sel {
-		id, added := w.table.InsertHash(w.keys.Hash[k], w.keys.Key(k))
-		w.ids[k] = id
-		if added {
-			win := w.window(w.starts[k])
-			win.groups = append(win.groups, id)
-		}
+		w.ids[k] = w.enter(w.batch.Hash[k], w.batch.Key(k), w.starts[k])
 	}
-	w.states.Grow(w.table.Cap())
-	w.states.Add(d.B, w.sel, w.ids)
+	w.grow(w.table.Cap())
+	w.addUnique(b)
+	w.sel, w.starts = w.sel[:0], w.starts[:0]
 }
 
-// admit parts the rows into those that count, with the starts of their windows, and late ones. A row without a
-// time belongs to no window and is late.
-func (w *Window) admit(d Delta) {
-	w.sel, w.late, w.starts = w.sel[:0], w.late[:0], w.starts[:0]
-	col := &d.B.Cols[w.ts]
-	for k := range d.Len() {
-		i := d.At(k)
-		ts, by, late := int64(0), int64(0), true
-		if !col.IsNull(i) {
-			mark := w.closed
-			if d.Marks != nil {
-				mark = d.Marks[i]
+// addUnique folds the rows in passes that hold each row at most once: the n-th window of every row.
+func (w *Window) addUnique(b *zset.Batch) {
+	for rest := len(w.sel); rest > 0; {
+		kept := 0
+		w.passSel, w.passIDs = w.passSel[:0], w.passIDs[:0]
+		last := int32(-1)
+		for k, i := range w.sel[:rest] {
+			if i != last {
+				w.passSel, w.passIDs = append(w.passSel, i), append(w.passIDs, w.ids[k])
+				last = i
+				continue
 			}
-			ts = col.I64[i]
-			by, late = lateBy(ts, mark)
+			w.sel[kept], w.ids[kept] = i, w.ids[k]
+			kept++
 		}
-		start, ok := windowStart(ts, w.size)
-		if late || !ok {
-			w.Late.add(by)
-			w.late = append(w.late, int32(i))
-			continue
-		}
-		w.sel = append(w.sel, int32(i))
-		w.starts = append(w.starts, start)
+		w.add(b, w.passSel, w.passIDs)
+		rest = kept
 	}
 }
 
-// windowStart is floor(ts / size) * size; ok is false when the window's end is no time any more.
-func windowStart(ts, size int64) (start int64, ok bool) {
-	rest := ts % size
-	if rest < 0 {
-		rest += size
+// foldOne adds one row to one window. closed says that the window has been given out.
+func (w *Window) foldOne(b *zset.Batch, i int, start int64, closed bool) {
+	w.batch.Reset()
+	w.batch.Bytes = binary.BigEndian.AppendUint64(w.batch.Bytes, uint64(start))
+	w.batch.Bytes = zset.AppendRecord(w.batch.Bytes, &w.cols, i, nil)
+	key := w.batch.Bytes
+	g := w.enter(zset.Hash(key), key, start)
+	w.grow(w.table.Cap())
+	at := windowRow{start: start, end: start + w.size}
+	if !closed {
+		w.fold(b, i, g, key[windowPrefix:], at, nil)
+		return
 	}
-	start = ts - rest
-	return start, start <= ts && start+size > start
+	if win := w.window(start); !win.closed {
+		win.closed = true
+		w.Closed++
+		if w.spec.OnClose != nil {
+			w.spec.OnClose(at.end)
+		}
+	}
+	if *w.revs.At(g) > 0 {
+		w.fold(b, i, g, key[windowPrefix:], at, func() windowRow { return w.published(g, at) })
+		return
+	}
+	w.one[0], w.group[0] = int32(i), g
+	w.add(b, w.one[:], w.group[:])
+	w.final(g, key[windowPrefix:], at)
+}
+
+// enter finds the group of a window and a key, or makes it.
+func (w *Window) enter(hash uint64, key []byte, start int64) uint32 {
+	id, added := w.table.InsertHash(hash, key)
+	if added {
+		win := w.window(start)
+		win.groups = append(win.groups, id)
+	}
+	return id
 }
 
 // window finds an open window, or opens it.
@@ -152,57 +211,44 @@ func (w *Window) window(start int64) *openWindow {
 	return &w.open[i]
 }
 
-// Advance closes the windows that end at or before the watermark.
+// Advance closes the windows that end at or before the watermark, and forgets those that nothing can amend any more.
 func (w *Window) Advance(watermark int64, emit Emit) {
 	if watermark <= w.closed {
 		return
 	}
 	w.closed = watermark
+	w.closeTo(watermark, emit)
 	n := 0
-	for n < len(w.open) && w.open[n].start+w.size <= watermark {
-		w.close(&w.open[n], emit)
+	for n < len(w.open) && w.open[n].closed && uint64(watermark)-uint64(w.open[n].start+w.size) >= uint64(w.spec.Amend) {
+		for _, g := range w.open[n].groups {
+			w.release(g)
+			w.table.Remove(g)
+		}
 		n++
 	}
 	w.open = slices.Delete(w.open, 0, n)
 }
 
-func (w *Window) close(win *openWindow, emit Emit) {
-	w.Closed++
-	w.ids = w.ids[:0]
-	for _, g := range win.groups {
-		if w.states.Rows(g) > 0 {
-			w.ids = append(w.ids, g)
+// closeTo gives the windows out that end at or before the watermark.
+func (w *Window) closeTo(watermark int64, emit Emit) {
+	for n := range w.open {
+		win := &w.open[n]
+		if win.start+w.size > watermark {
+			return
 		}
-	}
-	if len(w.ids) > 0 {
-		w.results.Reset()
-		w.states.Read(w.ids, w.results)
-		emit(Delta{B: w.build(win.start), Stable: true})
-	}
-	for _, g := range win.groups {
-		w.states.Release(g)
-		w.table.Remove(g)
-	}
-}
-
-func (w *Window) build(start int64) *zset.Batch {
-	n := len(w.ids)
-	rows := make([]agg.Pick, n)
-	for k := range rows {
-		rows[k] = agg.New(int32(k))
-	}
-	b := &zset.Batch{N: n, Cols: decodeKeys(w.keyKinds, n, func(k int) []byte { return w.table.Key(w.ids[k])[windowPrefix:] })}
-	for c := range w.results.Width() {
-		b.Cols = append(b.Cols, agg.Column(c, [2]*agg.Results{w.results, w.results}, rows))
-	}
-	for _, v := range [3]int64{start, start + w.size, start + w.size} {
-		col := zset.Column{Kind: types.Long, I64: make([]int64, n)}
-		for k := range col.I64 {
-			col.I64[k] = v
+		if win.closed {
+			continue
 		}
-		b.Cols = append(b.Cols, col)
+		win.closed = true
+		w.Closed++
+		if w.spec.OnClose != nil {
+			w.spec.OnClose(win.start + w.size)
+		}
+		for _, g := range win.groups {
+			w.final(g, w.table.Key(g)[windowPrefix:], windowRow{start: win.start, end: win.start + w.size})
+		}
+		w.give(emit)
 	}
-	return b
 }
 
 // Flush does nothing: a window is given out when it closes.
@@ -216,12 +262,11 @@ const windowVersion = 2
 // AppendSnapshot appends the open windows.
 func (w *Window) AppendSnapshot(dst []byte) []byte {
 	dst = append(dst, windowVersion)
-	dst = w.Late.append(dst)
-	dst = binary.AppendVarint(dst, w.Closed)
-	dst = binary.AppendVarint(dst, w.closed)
+	dst = w.appendBooks(dst, w.table.Cap())
 	dst = binary.AppendUvarint(dst, uint64(len(w.open)))
 	for _, win := range w.open {
 		dst = binary.AppendVarint(dst, win.start)
+		appendBool(&dst, win.closed)
 		dst = binary.AppendUvarint(dst, uint64(len(win.groups)))
 		for _, g := range win.groups {
 			dst = binary.AppendUvarint(dst, uint64(g))
@@ -237,11 +282,11 @@ func (w *Window) Restore(b []byte) error {
 	if err != nil {
 		return err
 	}
-	w.Late.restore(s)
-	w.Closed, w.closed = s.varint(), s.varint()
+	w.restoreBooks(s)
 	w.open = make([]openWindow, s.count())
 	for i := range w.open {
 		w.open[i].start = s.varint()
+		w.open[i].closed = s.uvarint() != 0
 		w.open[i].groups = make([]uint32, s.count())
 		for k := range w.open[i].groups {
 			w.open[i].groups[k] = uint32(s.uvarint())
@@ -256,7 +301,7 @@ func (w *Window) Restore(b []byte) error {
 	}
 	for _, win := range w.open {
 		for _, g := range win.groups {
-			if w.table.Key(g) == nil {
+			if len(w.table.Key(g)) < windowPrefix {
 				return fmt.Errorf("%w: a window names group %d, which is not there", ErrSnapshot, g)
 			}
 		}
@@ -264,15 +309,15 @@ func (w *Window) Restore(b []byte) error {
 	if err := w.states.Restore(states); err != nil {
 		return fmt.Errorf("windows: %w", err)
 	}
-	w.states.Grow(w.table.Cap())
+	w.grow(w.table.Cap())
 	return nil
 }
 
 // StateBytes is the memory of the open windows.
 func (w *Window) StateBytes() int64 {
-	n := w.table.StateBytes() + w.states.Bytes()
+	n := w.table.StateBytes() + w.states.Bytes() + w.revs.Bytes()
 	for _, win := range w.open {
-		n += int64(4*cap(win.groups)) + 32
+		n += int64(4*cap(win.groups)) + 40
 	}
 	return n
 }

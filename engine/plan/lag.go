@@ -21,6 +21,9 @@ func InLag(n Node) int64 {
 // out its end when the watermark reaches it; an outer join pads a row when the watermark is past what it waited for.
 func OutLag(n Node) int64 {
 	lag := InLag(n)
+	if w, ok := n.(*Window); ok && w.Kind == Session {
+		lag += w.SizeMs
+	}
 	if j, ok := n.(*IntervalJoin); ok && (j.KeepLeft || j.KeepRight) {
 		lag += j.WithinMs
 	}

@@ -120,10 +120,10 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 	case *Window:
 		keys, aggs, in, to := p.group(n.In, n.Keys, n.Aggs, need, map[int]bool{n.Ts: true})
 		keep, calls := keptAggs(n.Aggs, aggs, len(keys))
-		for i := range 3 { // the borders and the event time stay
+		for i := range n.Added() { // the borders and the event time stay
 			keep = append(keep, len(keys)+len(calls)+i)
 		}
-		return n.with(in, to[n.Ts], remapAll(keys, to), remapCalls(calls, to)), keep
+		return n.With(in, to[n.Ts], remapAll(keys, to), remapCalls(calls, to)), keep
 	case *LatestBy:
 		return p.latestBy(n, need)
 	case *Join:

@@ -129,7 +129,7 @@ func foldConstants(n Node) Node {
 	case *Reduce:
 		out = NewReduce(n.In, foldAll(n.Keys), foldCalls(n.Aggs, fold))
 	case *Window:
-		out = n.with(n.In, n.Ts, foldAll(n.Keys), foldCalls(n.Aggs, fold))
+		out = n.With(n.In, n.Ts, foldAll(n.Keys), foldCalls(n.Aggs, fold))
 	}
 	if !changed {
 		return nil

@@ -69,7 +69,9 @@ type Select struct {
 	GroupBy *GroupBy
 	Having  *Having
 	Window  *Window
-	Emit    *Emit
+	// Lateness is ALLOWED LATENESS.
+	Lateness *Lateness
+	Emit     *Emit
 }
 
 // Distinct is DISTINCT or DISTINCT ON (...).
@@ -207,6 +209,12 @@ type Window struct {
 	Kind    WindowKind
 	Size    *Duration
 	Advance *Duration
+}
+
+// Lateness is the ALLOWED LATENESS clause: how far behind the watermark a row may be and still count.
+type Lateness struct {
+	Pos
+	For *Duration
 }
 
 // Emit is the EMIT clause.

@@ -82,12 +82,14 @@ func (p *parser) stray() {
 // joinWords are the words that a join can start with.
 var joinWords = wordSet("ASOF", "NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "JOIN")
 
-const clauseOrder = "the clauses follow each other as SELECT, FROM, JOIN, WHERE, LATEST BY, GROUP BY, HAVING, WINDOW, EMIT, UNION"
+const clauseOrder = "the clauses follow each other as SELECT, FROM, JOIN, WHERE, LATEST BY, GROUP BY, HAVING, WINDOW, ALLOWED LATENESS, EMIT, UNION"
 
 // clauseName is the name of the clause that starts at the current token.
 func (p *parser) clauseName() string {
 	w := strings.ToUpper(p.peek().Text)
 	switch w {
+	case "ALLOWED":
+		return w + " LATENESS"
 	case "GROUP", "LATEST", "ORDER":
 		return w + " BY"
 	case "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "ASOF":

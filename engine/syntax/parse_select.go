@@ -253,8 +253,14 @@ func (p *parser) clause(s *Select) (rank int, read func()) {
 		}
 	case t.is("WINDOW"):
 		return 5, func() { s.Window = p.window() }
-	case t.is("EMIT"):
+	case t.is("ALLOWED") && p.peekAt(1).is("LATENESS"):
 		return 6, func() {
+			p.words("ALLOWED", "LATENESS")
+			d := p.duration()
+			s.Lateness = &Lateness{Pos: p.span(t.Pos), For: d}
+		}
+	case t.is("EMIT"):
+		return 7, func() {
 			p.take()
 			e := &Emit{}
 			switch {

@@ -174,6 +174,8 @@ func (p *parser) atClause() bool {
 	w := strings.ToUpper(t.Text)
 	next := p.peekAt(1)
 	switch w {
+	case "ALLOWED":
+		return p.peekAt(1).is("LATENESS")
 	case "GROUP", "LATEST", "ORDER":
 		return next.is("BY")
 	case "ASOF":
@@ -223,7 +225,7 @@ func (p *parser) alias() *Ident {
 		return &id
 	}
 	t := p.peek()
-	if t.Kind != Word || aliasEnds[strings.ToUpper(t.Text)] {
+	if t.Kind != Word || aliasEnds[strings.ToUpper(t.Text)] || t.is("ALLOWED") && p.peekAt(1).is("LATENESS") {
 		return nil
 	}
 	p.take()

@@ -129,6 +129,10 @@ func (p *printer) selectClause(s *Select) {
 	if s.Window != nil {
 		p.window(s.Window)
 	}
+	if s.Lateness != nil {
+		p.add(" ALLOWED LATENESS ")
+		p.duration(s.Lateness.For)
+	}
 	if s.Emit != nil {
 		p.add(" EMIT ", []string{"FINAL", "CHANGES"}[boolInt(s.Emit.Changes)])
 	}

@@ -61,10 +61,11 @@ var aliasEnds = wordSet(
 	"USING", "WHEN", "WITH",
 )
 
-// clauseStarts are the words at which parsing goes on after a problem. GROUP, LATEST and ORDER count only before BY.
+// clauseStarts are the words at which parsing goes on after a problem. GROUP, LATEST and ORDER count only before BY,
+// ALLOWED before LATENESS.
 var clauseStarts = wordSet(
 	"SELECT", "FROM", "WHERE", "GROUP", "LATEST", "HAVING", "WINDOW", "EMIT", "UNION", "INTERSECT", "EXCEPT", "ORDER",
-	"LIMIT", "OFFSET", "JOIN", "INNER", "CROSS", "NATURAL",
+	"LIMIT", "OFFSET", "JOIN", "INNER", "CROSS", "NATURAL", "ALLOWED",
 )
 
 func wordSet(words ...string) map[string]bool {

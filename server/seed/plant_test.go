@@ -70,7 +70,7 @@ var planted = map[string]bool{
 	"VWAP by symbol (5s)":         true,
 	"Trade vs quote spread":       true,
 	"Hot symbol VWAP (nested)":    false, // WITH, IN (SELECT ...)
-	"Order bursts (session)":      false, // WINDOW SESSION
+	"Order bursts (session)":      true,
 	"Unfilled orders (LEFT JOIN)": true,
 	"JSON payload join":           true,
 	"fill-rate-5s":                true,

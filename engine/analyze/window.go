@@ -1,0 +1,69 @@
+package analyze
+
+import (
+	"github.com/streamsforge/streamsforge/engine/plan"
+	"github.com/streamsforge/streamsforge/engine/syntax"
+)
+
+// maxHops bounds the windows that one row belongs to.
+const maxHops = 1000
+
+// windowRules checks the shape of a window.
+func (q *selecting) windowRules() {
+	w := q.s.Window
+	if w.Kind == syntax.Hopping && w.Advance.Millis() > 0 && w.Size.Millis()/w.Advance.Millis() > maxHops {
+		q.report(w, CodeTooLarge, "choose a longer ADVANCE BY", "a row would belong to more than %d windows", maxHops)
+	}
+}
+
+// window is the shape of the SELECT's window, nil without one. The outermost window of a query amends what it gave
+// out for late rows within the allowance; windows that another operator of time reads wait for them instead.
+func (q *selecting) window() *plan.Window {
+	s := q.s
+	if s.Window == nil {
+		return nil
+	}
+	w := &plan.Window{SizeMs: max(1, s.Window.Size.Millis()), Changes: s.Emit != nil && s.Emit.Changes}
+	switch s.Window.Kind {
+	case syntax.Hopping:
+		w.Kind, w.AdvanceMs = plan.Hopping, max(1, s.Window.Advance.Millis())
+	case syntax.Session:
+		w.Kind = plan.Session
+	}
+	if q.timed == 0 {
+		w.AmendMs = q.lateness
+	} else {
+		w.LatenessMs = q.lateness
+	}
+	return w
+}
+
+// allow takes the lateness that a SELECT allows for itself and what it reads. The result undoes it.
+func (a *analyzer) allow(s *syntax.Select) (undo func()) {
+	was := a.lateness
+	if s.Lateness != nil {
+		a.lateness = s.Lateness.For.Millis()
+	}
+	return func() { a.lateness = was }
+}
+
+// below notes that the relations of a SELECT are read by an operator that keeps time. The result undoes it.
+func (a *analyzer) below(s *syntax.Select) (undo func()) {
+	if a.mode != Pipeline || !keepsTime(s) {
+		return func() {}
+	}
+	a.timed++
+	return func() { a.timed-- }
+}
+
+func keepsTime(s *syntax.Select) bool {
+	if s.Window != nil {
+		return true
+	}
+	for _, j := range s.Joins {
+		if _, unnest := j.Item.(*syntax.Unnest); !unnest {
+			return true
+		}
+	}
+	return false
+}
