@@ -136,6 +136,8 @@ func (f *fakes) PipelineLate(context.Context, string, string, int) ([]view.Row, 
 	return nil, nil
 }
 
+func (f *fakes) AwaitSource(context.Context, string, string) error { return nil }
+
 func (f *fakes) SourceReplay(context.Context, string, string) (view.ReplayInfo, error) {
 	return view.ReplayInfo{FirstSeq: 1, LastSeq: 4, RetainedBytes: 100, Persisted: true}, nil
 }

@@ -32,6 +32,8 @@ type Runtime interface {
 	// PipelineLate returns the newest late rows, oldest first.
 	PipelineLate(ctx context.Context, env, id string, limit int) ([]view.Row, error)
 
+	// AwaitSource blocks until a source of the catalog has its stream, so that a publish is stored, or the context ends.
+	AwaitSource(ctx context.Context, env, name string) error
 	SourceReplay(ctx context.Context, env, name string) (view.ReplayInfo, error)
 	// SourceEvents returns the newest rows of a source, newest first.
 	SourceEvents(ctx context.Context, env, name string, limit int) ([]view.Row, error)

@@ -1,13 +1,18 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/view"
 )
+
+// sourceWait bounds how long a create waits for the stream of the source.
+const sourceWait = 5 * time.Second
 
 func (a *API) listSources(c *Ctx) error {
 	out := []catalog.Source{}
@@ -32,6 +37,13 @@ func (a *API) createSource(c *Ctx) error {
 	r, err := a.opt.Catalog.CreateSource(c.Request().Context(), c.Env, c.actor(), in)
 	if err != nil {
 		return err
+	}
+	// The answer says that rows can come: whoever publishes right after it finds the stream. A source whose stream is
+	// late is stored all the same.
+	ctx, cancel := context.WithTimeout(c.Request().Context(), sourceWait)
+	defer cancel()
+	if err := a.opt.Runtime.AwaitSource(ctx, c.Env, r.Name); err != nil {
+		a.opt.Logger.Warn("the stream of a new source is late", "source", r.Name, "error", err)
 	}
 	c.Response().Header().Set("Location", "/api/sources/"+url.PathEscape(r.Name))
 	return c.ok(r.Source.Masked())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
@@ -391,6 +392,21 @@ func replayInfo(ctx context.Context, st *streams.Stream) (view.ReplayInfo, error
 		return view.ReplayInfo{}, err
 	}
 	return view.ReplayInfo{FirstSeq: int64(s.First), LastSeq: int64(s.Last), RetainedBytes: int64(s.Bytes), Persisted: !st.Memory()}, nil
+}
+
+// AwaitSource waits until a source that the catalog has is read here, which means that its stream exists.
+func (rt *Runtime) AwaitSource(ctx context.Context, env, name string) error {
+	for {
+		_, err := rt.findSource(env, name)
+		if err == nil || !errors.Is(err, view.ErrUnknown) {
+			return err
+		}
+		select {
+		case <-time.After(2 * time.Millisecond): // the catalog has it and the next pass will
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 func (rt *Runtime) findSource(env, name string) (*source, error) {

@@ -228,6 +228,23 @@ func TestHostilePush(t *testing.T) {
 	}
 }
 
+// TestPublishRightAfterCreate: the answer to a create says that rows can come.
+func TestPublishRightAfterCreate(t *testing.T) {
+	p := servertest.Start(t, t.TempDir(), "--Seed:Demo=false")
+	api := p.Login(t, "admin", "admin123!")
+	js, err := jetstream.New(connect(t, p, "admin", "admin123!"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		name := fmt.Sprintf("fresh%d", i)
+		createSource(t, api, name, hostileFields, nil)
+		if _, err := js.Publish(t.Context(), "sf.default.source."+name, []byte(`{"s":"a"}`), jetstream.WithRetryAttempts(0)); err != nil {
+			t.Fatalf("publish to source %d right after its creation: %v", i, err)
+		}
+	}
+}
+
 // TestRightsOverNATS: publish and subscribe follow the user's rights.
 func TestRightsOverNATS(t *testing.T) {
 	p := servertest.Start(t, t.TempDir(), "--Seed:Demo=false")
