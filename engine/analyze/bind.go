@@ -44,7 +44,7 @@ func (b *binder) bind(e syntax.Expr) (out expr.Expr, ok bool) {
 		}
 		return b.apply(e, e.Op, e.X)
 	case *syntax.Binary:
-		return b.apply(e, e.Op, e.L, e.R)
+		return b.binary(e)
 	case *syntax.Access:
 		if e.AsText {
 			return b.apply(e, "->>", e.X, e.Key)

@@ -145,6 +145,9 @@ func (e *env) binary(x *syntax.Binary) types.Value {
 		}
 		return types.StringOf(l.Text() + r.Text())
 	case "+", "-", "*", "/", "%":
+		if v, ok := e.addInterval(x); ok {
+			return v
+		}
 		return arithmetic(x.Op, a, b)
 	}
 	return compare(x.Op, a, b)
@@ -481,7 +484,7 @@ func (e *env) call(c *syntax.Call) types.Value {
 		}
 		return round(numberOf(e.value(c.Args[0])), digits)
 	}
-	panic("BUG: the reference has no function " + c.Name.Name)
+	return e.tableFunction(c)
 }
 
 // numberOf takes the number out of a Json value.

@@ -100,6 +100,9 @@ func (e *env) kind(x syntax.Expr) types.Kind {
 	case *syntax.Binary:
 		switch x.Op {
 		case "+", "-", "*", "%":
+			if isInterval(x.R) && e.kind(x.L) == types.Timestamp || isInterval(x.L) && e.kind(x.R) == types.Timestamp {
+				return types.Timestamp
+			}
 			if e.kind(x.L) == types.Long && e.kind(x.R) == types.Long {
 				return types.Long
 			}
@@ -200,6 +203,9 @@ func (e *env) callKind(c *syntax.Call) types.Kind {
 		return types.Bool
 	case "TO_TIMESTAMP":
 		return types.Timestamp
+	}
+	if k, ok := e.tableKind(c); ok {
+		return k
 	}
 	return types.Double // AVG, TO_DOUBLE
 }

@@ -10,12 +10,16 @@ import (
 type Function struct {
 	// Name is the upper-case name, or the symbol of an operator: "ABS", "+", "AND", "->>", "IS NULL".
 	Name string
+	// Aliases are other names of the same function.
+	Aliases []string
 	// Signature shows how it is called, for example "ROUND(x [, digits])".
 	Signature string
 	// Result says in words which kind comes out, for example "Long for Long, else Double".
 	Result string
 	// Doc is one line.
 	Doc string
+	// Example is a condition that is true, which tests evaluate; empty for the basic functions.
+	Example string
 	// Operator is set for entries that are written with a symbol or a keyword instead of a call.
 	Operator bool
 	// Min and Max bound the number of arguments; Max < 0 means any number.

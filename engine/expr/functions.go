@@ -50,6 +50,12 @@ func init() {
 			Min: 1, Max: -1, bind: bindCoalesce, build: buildCoalesce},
 		{Name: "IF", Signature: "IF(condition, a, b)", Result: "common kind of a and b", Doc: "a when the condition is TRUE, else b.",
 			Min: 3, Max: 3, bind: bindIf},
+		{Name: "GREATEST", Signature: "GREATEST(a, ...)", Result: "common kind", Doc: "The largest argument that is not NULL.", Example: "GREATEST(1, 3, NULL) = 3",
+			Min: 1, Max: -1, bind: bindExtreme, build: buildExtreme(1)},
+		{Name: "LEAST", Signature: "LEAST(a, ...)", Result: "common kind", Doc: "The smallest argument that is not NULL.", Example: "LEAST(1.5, 3, NULL) = 1.5",
+			Min: 1, Max: -1, bind: bindExtreme, build: buildExtreme(-1)},
+		{Name: "NULLIF", Signature: "NULLIF(a, b)", Result: "kind of a", Doc: "NULL when both are equal, else a.", Example: "NULLIF(1, 1) IS NULL",
+			Min: 2, Max: 2, bind: bindNullIf},
 		{Name: "IN", Signature: "x IN (a, ...)", Result: "Bool", Doc: "True when x equals one of the values; NULL when none does and one is NULL.",
 			Operator: true, Min: 2, Max: -1, precedence: precCompare, bind: bindIn, build: buildIn},
 		{Name: "IS NOT NULL", Signature: "x IS NOT NULL", Result: "Bool", Doc: "True when x is not NULL, else false.",
@@ -81,8 +87,12 @@ func init() {
 		{Name: "||", Signature: "a || b", Result: "String", Doc: "Both texts one after the other; NULL when one is NULL.",
 			Operator: true, Min: 2, Max: 2, precedence: precAdd, bind: bindConcat, build: buildConcat},
 	}
+	addScalars(stringFunctions, mathFunctions, timeFunctions, regexpFunctions, jsonFunctions)
 	byName = make(map[string]*Function, len(functions))
 	for _, f := range functions {
 		byName[f.Name] = f
+		for _, a := range f.Aliases {
+			byName[a] = f
+		}
 	}
 }

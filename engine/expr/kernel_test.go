@@ -1,6 +1,8 @@
 package expr_test
 
 import (
+	"strings"
+
 	"fmt"
 	"math"
 	"testing"
@@ -98,7 +100,7 @@ func drawExpr(t *rapid.T, depth int) expr.Expr {
 		}
 		return drawLeaf(t)
 	}
-	f := rapid.SampledFrom(expr.Functions()).Draw(t, "function")
+	f := rapid.SampledFrom(basic()).Draw(t, "function")
 	n := f.Min
 	if f.Max < 0 {
 		n += rapid.IntRange(0, 2).Draw(t, "more")
@@ -214,4 +216,15 @@ func TestFoldKeepsMeaning(t *testing.T) {
 			}
 		}
 	})
+}
+
+// basic are the functions that the reference of this package computes; the others have an example each.
+func basic() []*expr.Function {
+	var out []*expr.Function
+	for _, f := range expr.Functions() {
+		if f.Example == "" && !strings.HasPrefix(f.Name, "JSON_") {
+			out = append(out, f)
+		}
+	}
+	return out
 }

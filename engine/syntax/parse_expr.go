@@ -285,6 +285,8 @@ func (p *parser) wordExpr() Expr {
 		return &Literal{Pos: t.Pos, Kind: NullLiteral}
 	case t.is("CASE"):
 		return p.caseExpr()
+	case t.is("INTERVAL") && p.peekAt(1).Kind == Text:
+		return p.interval()
 	case t.is("CAST") && call:
 		return p.cast()
 	case t.is("EXISTS") && call:
@@ -352,7 +354,7 @@ func (p *parser) call() Expr {
 				p.take()
 				c.Distinct = true
 			}
-			c.Args = p.exprList()
+			c.Args = p.callArguments(name)
 			if p.words("ORDER", "BY") {
 				c.OrderBy = p.orderItems()
 			}
