@@ -1,8 +1,10 @@
 package access_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
+	"crypto/pbkdf2"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -111,6 +113,30 @@ func TestLoginIssuesATokenWithTheDocumentedClaims(t *testing.T) {
 		if _, ok := c[forbidden]; ok {
 			t.Errorf("the token carries %s", forbidden)
 		}
+	}
+}
+
+// TestStoredPasswordsHaveTheDocumentedForm computes what is stored by itself: PBKDF2-HMAC-SHA256 with 100,000 iterations,
+// a salt of 16 bytes that no two logins share, and a key of 32 bytes.
+func TestStoredPasswordsHaveTheDocumentedForm(t *testing.T) {
+	w := newWorld(t)
+	salts := map[string]bool{}
+	for _, name := range []string{"admin", "editor", "viewer"} {
+		u, _, ok, err := w.users.Get(t.Context(), name)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v %v", name, ok, err)
+		}
+		want, err := pbkdf2.Key(sha256.New, name+"123!", u.Salt, 100_000, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(u.Salt) != 16 || u.Iterations != 100_000 || !bytes.Equal(u.Hash, want) {
+			t.Errorf("%s is stored with %d iterations, %d bytes of salt and %d of key", name, u.Iterations, len(u.Salt), len(u.Hash))
+		}
+		salts[string(u.Salt)] = true
+	}
+	if len(salts) != 3 {
+		t.Error("two logins share a salt")
 	}
 }
 

@@ -57,7 +57,7 @@ var (
 	sourcePosition    = desc("source_position", "Newest position read from the log of a source.", "environment", "source")
 
 	ingestAccepted  = desc("ingest_accepted_rows_total", "Pushed rows that were accepted.", "environment", "source")
-	ingestRejected  = desc("ingest_rejected_rows_total", "Pushed rows that fit, in pushes that were refused whole.", "environment", "source")
+	ingestRejected  = desc("ingest_rejected_rows_total", "Pushed rows of refused pushes, other than the invalid ones.", "environment", "source")
 	ingestDropped   = desc("ingest_dropped_rows_total", "Pushed rows that a full buffer dropped.", "environment", "source")
 	ingestInvalid   = desc("ingest_invalid_rows_total", "Pushed rows that do not fit the fields.", "environment", "source")
 	ingestDuplicate = desc("ingest_duplicate_rows_total", "Pushed rows whose key was seen before.", "environment", "source")

@@ -114,7 +114,7 @@ func (s *Server) openBuckets(ctx context.Context) (err error) {
 func (s *Server) openCatalog(ctx context.Context) (err error) {
 	s.catalog, err = catalog.Open(ctx, catalog.Options{
 		Bucket: catalog.KV(s.buckets.definitions), IdleMs: s.settings.Pipelines.Idle.Milliseconds(),
-		Publish: s.lifecycle.publish, Logger: s.logger,
+		StrictNotIn: s.settings.SQL.StrictNotIn, Publish: s.lifecycle.publish, Logger: s.logger,
 	})
 	return err
 }

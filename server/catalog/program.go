@@ -73,7 +73,7 @@ func (s *Store) program(sn *Snapshot, sql string, mode engine.Mode, lateness int
 // compile runs the engine and keeps what the catalog needs of the answer.
 func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, lateness int64) (*engine.Program, tableFacts) {
 	p, found := engine.Compile(query(sql), sn.Engine(), mode, engine.Options{
-		IdleMs: s.opt.IdleMs, LatenessMs: s.opt.LatenessMs, AllowedLatenessMs: lateness,
+		IdleMs: s.opt.IdleMs, LatenessMs: s.opt.LatenessMs, AllowedLatenessMs: lateness, StrictNotIn: s.opt.StrictNotIn,
 	})
 	f := tableFacts{Facts: Facts{Diagnostics: Diagnostics(found), Inputs: []Input{}, Output: []Field{}}}
 	if p == nil {

@@ -581,3 +581,20 @@ func TestInsertNeedsASinkOfTheDefinition(t *testing.T) {
 		}
 	}
 }
+
+// TestStrictNotInReachesTheQuery compiles one query under both settings: they are different programs.
+func TestStrictNotInReachesTheQuery(t *testing.T) {
+	explain := func(strict bool) string {
+		s := open(t, func(o *catalog.Options) { o.StrictNotIn = strict })
+		s.source(trades)
+		r := s.table("t", "SELECT symbol FROM trades WHERE qty NOT IN (SELECT qty FROM trades WHERE price > 1)")
+		p, err := s.CompileTable(s.snapshot(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Explain()
+	}
+	if documented, strict := explain(false), explain(true); documented == strict {
+		t.Errorf("the setting changes nothing:\n%s", strict)
+	}
+}

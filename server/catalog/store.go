@@ -26,6 +26,8 @@ type Options struct {
 	Bucket Bucket
 	// Compile defaults are those of the server: idle and lateness of pipelines.
 	IdleMs, LatenessMs int64
+	// StrictNotIn compiles IN and NOT IN over a subquery as the standard has them, NULLs included.
+	StrictNotIn bool
 	// Publish, when set, is called after each accepted write with its lifecycle event: created, updated, deleted,
 	// table-created, ..., source-started, source-stopped, source-deleted. Started, stopped and failed of pipelines
 	// and tables are the runtime's to publish.

@@ -413,8 +413,8 @@ var registry = []*Key{
 		ref: func(s *Settings, _ []string) any { return &s.Secrets.Key },
 	},
 	{
-		Name: "Sql:StrictNotIn", Type: Bool, Default: "false", Pending: "NOT IN with a subquery",
-		Doc: "NOT IN with NULLs as the standard has it, instead of as documented.",
+		Name: "Sql:StrictNotIn", Type: Bool, Default: "false",
+		Doc: "IN and NOT IN over a subquery with NULLs as the standard has it: three-valued. Without it, a row with NULL on the left is dropped and NULLs of the subquery are ignored.",
 		ref: func(s *Settings, _ []string) any { return &s.SQL.StrictNotIn },
 	},
 }
