@@ -34,6 +34,8 @@ type analyzer struct {
 	// out, they wait for late rows. lateness is how long.
 	timed    int
 	lateness int64
+	// recursions counts the recursive queries.
+	recursions int
 }
 
 // Analyze binds a statement. The result's query is nil when a diagnostic is an error. The tree may be incomplete, as
@@ -106,7 +108,7 @@ func (a *analyzer) later(n syntax.Node, what, hint string) {
 // query binds a query with the CTEs that are visible in it. nil means that a problem was reported.
 func (a *analyzer) query(q *syntax.Query, ctes *cteScope) *relation {
 	for _, c := range q.With {
-		ctes = a.declare(c, ctes, q.With)
+		ctes = a.declare(c, ctes, q.With, q.Recursive)
 	}
 	for i, o := range q.OrderBy {
 		if i == 0 {

@@ -29,6 +29,7 @@ const (
 	CodeSubquery           = "subquery"
 	CodeLateral            = "lateral"
 	CodeAsof               = "asof"
+	CodeRecursive          = "recursive"
 	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
 	CodeAliasMissing       = "alias-missing"

@@ -15,7 +15,7 @@ type cteScope struct {
 }
 
 // declare binds one query of a WITH list and makes it visible.
-func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE) *cteScope {
+func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE, recursive bool) *cteScope {
 	at := 0
 	for i, other := range list {
 		if other == c {
@@ -35,8 +35,13 @@ func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE) *
 	}
 	before, outer0 := a.scans, a.outer
 	a.outer = nil // a named query reads nothing of the query around it
-	a.timed++     // who reads it is not known yet
-	r := a.query(c.Query, inner)
+	a.timed++ // who reads it is not known yet
+	var r *relation
+	if recursive && mentions(c.Query, c.Name.Name) {
+		r = a.recursive(c, outer, inner)
+	} else {
+		r = a.query(c.Query, inner)
+	}
 	a.timed--
 	a.outer = outer0
 	return &cteScope{name: c.Name.Name, bound: r, scans: a.scans - before, next: outer}
@@ -58,7 +63,7 @@ func (a *analyzer) cte(t *syntax.TableName, ctes *cteScope) (r *relation, found 
 		if len(a.cat.Relations(name)) > 0 {
 			continue // the relation of the catalog is meant
 		}
-		a.report(t.Name, CodeCTEOrder, "a query of WITH reads those before it; recursion is not supported",
+		a.report(t.Name, CodeCTEOrder, "a query of WITH reads those before it; write WITH RECURSIVE for one that reads itself",
 			"%q is not declared before its use", name)
 		return nil, true
 	}

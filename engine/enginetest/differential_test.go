@@ -202,6 +202,11 @@ func (g *generator) statement(mode engine.Mode) string {
 		case 1:
 			return "SELECT r.k AS c1 FROM bag AS r WHERE (r.k IN (SELECT k FROM (" + set + ") s))"
 		}
+		if g.IntN(2) == 0 {
+			return "WITH RECURSIVE z AS (SELECT r.k, r.a FROM " + g.relation() + " AS r" + g.where() + pick(g, " UNION ", " UNION ALL ") +
+				"SELECT r.k, r.b FROM z JOIN " + g.relation() + " AS r ON r.a = z.a" + g.where() + ")" + pick(g, "", " MAX RECURSION 1", " MAX RECURSION 3") +
+				pick(g, " SELECT k AS c1, a AS c2 FROM z", " SELECT a AS c1, COUNT(*) AS n FROM z GROUP BY a")
+		}
 		return set
 	case 9:
 		g.aliases = []string{"r"}

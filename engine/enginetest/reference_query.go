@@ -25,7 +25,13 @@ func (r *reference) query(q *syntax.Query, ctes map[string]*table) (*table, erro
 			outer := r.outer
 			r.outer = nil
 			r.timed++
-			t, err := r.query(c.Query, visible)
+			var t *table
+			var err error
+			if q.Recursive && c.Query.Body != nil && r.isRecursive(c) {
+				t, err = r.recursive(c, visible)
+			} else {
+				t, err = r.query(c.Query, visible)
+			}
 			r.timed--
 			r.outer = outer
 			if err != nil {

@@ -113,6 +113,12 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.child(n.Left, j, 0, out, scope, marked)
 		b.child(n.Right, j, 1, out, scope, marked)
 		b.add(n, j, out, scope)
+	case *plan.Recursive:
+		r := recursiveOf(n)
+		for port, in := range n.Children() {
+			b.child(in, r, port, out, scope, marked)
+		}
+		b.add(n, r, out, scope)
 	case *plan.SetOp:
 		s := op.NewSetOp(n.Schema(), setRules[[2]bool{n.Except, n.All}])
 		b.child(n.Left, s, 0, out, scope, marked)

@@ -167,7 +167,7 @@ func drawPlan(t *rapid.T, depth int) plan.Node {
 	if depth == 0 {
 		return drawScan(t)
 	}
-	switch rapid.IntRange(0, 8).Draw(t, "node") {
+	switch rapid.IntRange(0, 9).Draw(t, "node") {
 	case 0:
 		in := drawPlan(t, depth-1)
 		return &plan.Filter{In: in, Pred: drawPredicate(t, in)}
@@ -186,6 +186,8 @@ func drawPlan(t *rapid.T, depth int) plan.Node {
 		return r
 	case 4, 5:
 		return drawJoin(t, depth)
+	case 9:
+		return drawRecursive(t)
 	case 6:
 		in := drawPlan(t, depth-1)
 		if js := columnsOf(in, types.Json); len(js) > 0 {

@@ -133,6 +133,8 @@ func evaluate(n plan.Node, epochs []epoch) relation {
 				out.add(e.row, e.w)
 			}
 		}
+	case *plan.Recursive:
+		recursive(n, epochs, out)
 	case *plan.AsofJoin:
 		asof(n, evaluate(n.Left, epochs), evaluate(n.Right, epochs), out)
 	case *plan.SetOp:

@@ -149,6 +149,8 @@ func fingerprint(q *plan.Query) uint64 {
 		switch n := n.(type) {
 		case *plan.Scan:
 			fmt.Fprintf(h, " %d %v", n.Input, n.Cols)
+		case *plan.Recursive:
+			fmt.Fprintf(h, " %s", plan.Explain(n.Step))
 		case *plan.LatestBy:
 			fmt.Fprintf(h, " %v %d %d", n.Keys, n.Ts, n.Retract)
 		case *plan.Window:

@@ -25,6 +25,13 @@ func explain(b *strings.Builder, n Node, depth int) {
 	for _, c := range n.Children() {
 		explain(b, c, depth+1)
 	}
+	if r, ok := n.(*Recursive); ok {
+		for range depth + 1 {
+			b.WriteString("  ")
+		}
+		b.WriteString("Step\n")
+		explain(b, r.Step, depth+2)
+	}
 }
 
 // FormatMillis prints a duration of SQL in its largest whole unit: 5s, 250ms, 1m, 2h.

@@ -111,6 +111,8 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		return p.union(n, need)
 	case *AsofJoin:
 		return p.asof(n, need)
+	case *Recursive:
+		return p.recursive(n)
 	case *SetOp:
 		return p.setOp(n)
 	case *Reduce:

@@ -16,6 +16,8 @@ type Reduce struct {
 	Aggs []agg.Call
 	// Domain marks the distinct values for which a correlated subquery is computed.
 	Domain bool
+	// Values marks a domain to which filters may have been pushed down: no longer all values, but distinct ones still.
+	Values bool
 
 	schema types.Schema
 }
@@ -30,7 +32,7 @@ func NewDomain(in Node) *Reduce {
 		keys[i] = &expr.Column{Index: i, Name: f.Name, K: f.Stored()}
 	}
 	n := NewReduce(in, keys, nil)
-	n.Domain = true
+	n.Domain, n.Values = true, true
 	return n
 }
 
@@ -74,7 +76,7 @@ func (n *Reduce) Detail() string { return groupDetail(n.Keys, n.Aggs) }
 
 func (n *Reduce) withChildren(c []Node) Node {
 	out := NewReduce(c[0], n.Keys, n.Aggs)
-	out.Domain = n.Domain
+	out.Domain, out.Values = n.Domain, n.Values
 	return out
 }
 

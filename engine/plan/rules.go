@@ -241,7 +241,9 @@ func pushFilterThroughReduce(n Node) Node {
 	if below == nil {
 		return nil
 	}
-	return filtered(NewReduce(&Filter{In: r.In, Pred: below}, r.Keys, r.Aggs), above)
+	out := NewReduce(&Filter{In: r.In, Pred: below}, r.Keys, r.Aggs)
+	out.Values = r.Values
+	return filtered(out, above)
 }
 
 // pushFilterIntoJoin moves what reads one side only to that side: to the left one when every output row has a left row

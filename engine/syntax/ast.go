@@ -15,9 +15,11 @@ type Ident struct {
 // Query is a whole statement, or a query in parentheses.
 type Query struct {
 	Pos
-	With    []*CTE
-	Body    Body
-	OrderBy []*OrderItem
+	With []*CTE
+	// Recursive marks WITH RECURSIVE.
+	Recursive bool
+	Body      Body
+	OrderBy   []*OrderItem
 	// Limit and Offset are nil when absent.
 	Limit, Offset Expr
 }
@@ -27,6 +29,8 @@ type CTE struct {
 	Pos
 	Name  Ident
 	Query *Query
+	// MaxRecursion is the number of MAX RECURSION; nil without.
+	MaxRecursion *Literal
 }
 
 // Body is a *Select or a *SetOp.

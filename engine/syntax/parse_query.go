@@ -17,7 +17,7 @@ func (p *parser) query(top bool) *Query {
 	}
 	defer p.leave()
 	if p.word("WITH") {
-		q.With = p.withList()
+		q.With = p.withList(q)
 	}
 	q.Body = p.union()
 	p.tail(q)
@@ -98,10 +98,10 @@ func (p *parser) clauseName() string {
 	return w
 }
 
-func (p *parser) withList() []*CTE {
+func (p *parser) withList(q *Query) []*CTE {
 	if p.peek().is("RECURSIVE") && !p.peekAt(1).is("AS") {
-		t := p.take()
-		p.report(t.Pos, "not-yet-supported", "WITH RECURSIVE is not planned yet", "leave RECURSIVE out; a CTE reads the CTEs before it")
+		p.take()
+		q.Recursive = true
 	}
 	var list []*CTE
 	for {
@@ -109,6 +109,15 @@ func (p *parser) withList() []*CTE {
 		c.Name = p.ident("the name of a CTE")
 		p.expectWord("AS")
 		p.parenthesized(func() { c.Query = p.query(false) })
+		if p.peek().is("MAX") && p.peekAt(1).is("RECURSION") {
+			p.words("MAX", "RECURSION")
+			if t := p.peek(); t.Kind == Number {
+				p.take()
+				c.MaxRecursion = &Literal{Pos: t.Pos, Kind: LongLiteral, Text: t.Text}
+			} else {
+				p.expected("a number after MAX RECURSION")
+			}
+		}
 		c.Pos = p.span(c.Pos)
 		if c.Query != nil {
 			list = append(list, c)

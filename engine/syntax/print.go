@@ -42,10 +42,16 @@ func (p *printer) list(n int, one func(i int)) {
 func (p *printer) query(q *Query) {
 	if len(q.With) > 0 {
 		p.add("WITH ")
+		if q.Recursive {
+			p.add("RECURSIVE ")
+		}
 		p.list(len(q.With), func(i int) {
 			p.add(q.With[i].Name.Name, " AS (")
 			p.query(q.With[i].Query)
 			p.add(")")
+			if m := q.With[i].MaxRecursion; m != nil {
+				p.add(" MAX RECURSION ", m.Text)
+			}
 		})
 		p.add(" ")
 	}
