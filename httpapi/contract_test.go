@@ -370,6 +370,11 @@ func TestCSV(t *testing.T) {
 	w.do("viewer", "GET", "/api/pipelines/"+pipeline+"/results?limit=1", "").want(200, `[{"pipelineId":"","seq":2,"timestampMs":0,"row":{"a":false,"c":"x"}}]`)
 	// A name cannot break out of the header.
 	id := w.do("editor", "POST", "/api/pipelines", `{"name":"x\"; filename=\"evil/ä","sql":"SELECT symbol FROM trades"}`).want(201).id()
+	w.do("viewer", "GET", "/api/pipelines/"+pipeline+"/results?limit=0", "").want(200, `[{"pipelineId":"","seq":2,`)
+	w.do("viewer", "GET", "/api/pipelines/"+pipeline+"/results?limit=4000000000", "").want(200)
+	if w.fake.limit != 100000 {
+		t.Errorf("results were asked for %d rows: one request must not read the whole log", w.fake.limit)
+	}
 	a = w.do("viewer", "GET", "/api/pipelines/"+id+"/results.csv", "").want(200)
 	if d := a.header.Get("Content-Disposition"); d != `attachment; filename="x_; filename=_evil__.csv"; filename*=UTF-8''x%22%3B%20filename%3D%22evil%2F%C3%A4.csv` {
 		t.Errorf("disposition %q", d)

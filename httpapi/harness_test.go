@@ -39,6 +39,7 @@ type fakes struct {
 	rows      func(q view.RowsQuery) (view.TableRows, error)
 	query     view.RowsQuery
 	results   []view.ResultEnvelope
+	limit     int // of the last read of results
 	push      view.IngestResult
 	pushErr   error
 	pushed    string
@@ -121,6 +122,9 @@ func (f *fakes) TableReplay(context.Context, string, string) (view.ReplayInfo, e
 }
 
 func (f *fakes) PipelineResults(_ context.Context, _, _ string, limit int) ([]view.ResultEnvelope, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.limit = limit
 	return f.results[max(0, len(f.results)-limit):], nil
 }
 

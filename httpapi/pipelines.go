@@ -127,7 +127,7 @@ func (a *API) pipelinePlan(c *Ctx) error {
 }
 
 func (a *API) pipelineResults(c *Ctx) error {
-	limit, err := c.whole("limit", 100, 1)
+	limit, err := c.clamped("limit", 100, 1, 100000)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 var (
 	limitRows    = Param{Name: "limit", Type: "integer", Default: "100", Doc: "rows of the page"}
 	offsetRows   = Param{Name: "offset", Type: "integer", Default: "0", Doc: "rows to skip"}
+	limitResults = Param{Name: "limit", Type: "integer", Default: "100", Doc: "rows, moved into 1..100000"}
 	limitCSV     = Param{Name: "limit", Type: "integer", Default: "10000", Doc: "rows, moved into 1..100000"}
 	minPosition  = Param{Name: "minPosition", Type: "string", Repeated: true, Doc: "`<input>:<seq>`: wait until the rows reflect this position of a source; repeatable"}
 	timeoutParam = Param{Name: "timeoutMs", Type: "integer", Default: "5000", Doc: "how long to wait for minPosition, at most 50000"}
@@ -214,7 +215,7 @@ func pipelineRoutes() []Route {
 		},
 		{
 			Method: http.MethodGet, Path: "/api/pipelines/:key/results", Tag: "pipelines", Summary: "Reads the newest result rows, oldest first; an unknown key has none.",
-			Floor: access.Viewer, Action: "pipeline.read", Scope: PipelineKey, Response: []view.ResultEnvelope{}, handler: (*API).pipelineResults, Query: []Param{limitRows}, Also: []Status{ambiguousKey},
+			Floor: access.Viewer, Action: "pipeline.read", Scope: PipelineKey, Response: []view.ResultEnvelope{}, handler: (*API).pipelineResults, Query: []Param{limitResults}, Also: []Status{ambiguousKey},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/pipelines/:key/results.csv", Tag: "pipelines", Summary: "Downloads the newest result rows as CSV.",

@@ -291,6 +291,10 @@ func TestASourceIsProtected(t *testing.T) {
 		}
 	}
 	js := must(s.JetStream().Stream(t.Context(), st.Name()))(t)
+	if c := js.CachedInfo().Config; c.Duplicates != 2*time.Minute || c.Retention != jetstream.LimitsPolicy || c.Discard != jetstream.DiscardOld ||
+		!c.DenyDelete || c.AllowRollup || c.AllowMsgTTL {
+		t.Errorf("the stream is set up as %+v", c)
+	}
 	if err := js.DeleteMsg(t.Context(), 1); err == nil {
 		t.Error("a message was deleted")
 	}
