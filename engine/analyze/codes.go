@@ -38,6 +38,7 @@ const (
 	CodeWindowNotAllowed   = "window-not-allowed"
 	CodeEmitNotAllowed     = "emit-not-allowed"
 	CodeLateness           = "allowed-lateness"
+	CodeSubqueryWindow     = "subquery-window"
 	CodeLatestBy           = "latest-by"
 	CodeStarWithGroup      = "star-with-group"
 	CodeNotGrouped         = "not-grouped"

@@ -86,10 +86,9 @@ func domainOf(base, node plan.Node, reads []expr.Expr) plan.Node {
 }
 
 // subqueryScope checks that a subquery can stand where it is written and binds it.
-func (b *binder) subqueryScope(at syntax.Node, q *syntax.Query, what, hint string) *dependent {
+func (b *binder) subqueryScope(at syntax.Node, q *syntax.Query, what string) *dependent {
 	if b.mode == Pipeline {
-		b.later(at, what, hint)
-		return nil
+		return b.rollingScope(at, q, what)
 	}
 	if b.subs == nil {
 		b.report(at, CodeSubquery, "write it in WHERE, ON, HAVING or the select list", "%s cannot stand in %s", what, b.clause)
@@ -100,9 +99,12 @@ func (b *binder) subqueryScope(at syntax.Node, q *syntax.Query, what, hint strin
 
 // exists binds EXISTS (SELECT ...): whether the subquery has a row.
 func (b *binder) exists(e *syntax.Exists) (expr.Expr, bool) {
-	d := b.subqueryScope(e, e.Query, "EXISTS (SELECT ...)", "write it as a JOIN")
+	d := b.subqueryScope(e, e.Query, "EXISTS (SELECT ...)")
 	if d == nil {
 		return nil, false
+	}
+	if b.mode == Pipeline {
+		return b.subs.add(b.analyzer, syntax.Format(e), types.Bool, b.rolling(d, plan.RollingExists, nil)), true
 	}
 	return b.subs.add(b.analyzer, syntax.Format(e), types.Bool, b.marked(e, d, nil, nil)), true
 }
@@ -158,11 +160,11 @@ func asDouble(e expr.Expr) expr.Expr {
 // are ignored. With Options.StrictNotIn it is three-valued as in the standard.
 func (b *binder) inQuery(e *syntax.InQuery) (expr.Expr, bool) {
 	x, ok := b.bind(e.X)
-	d := b.subqueryScope(e, e.Query, "IN (SELECT ...)", "write it as a JOIN")
+	d := b.subqueryScope(e, e.Query, "IN (SELECT ...)")
 	if d == nil || !ok {
 		return nil, false
 	}
-	if n := len(d.rel.fields); n != 1 {
+	if n := d.columns(); n != 1 {
 		b.report(e.Query, CodeSubquery, "select one column", "the subquery of IN has exactly one column, found %d", n)
 		return nil, false
 	}
@@ -175,7 +177,14 @@ func (b *binder) inQuery(e *syntax.InQuery) (expr.Expr, bool) {
 		b.warn(e, CodeJoinKeyKinds, "convert one side with CAST", "%s is %s and the subquery gives %s: they are never equal", x, x.Kind(), y.K)
 	}
 	text := syntax.Format(&syntax.InQuery{X: e.X, Query: e.Query})
-	in := b.subs.add(b.analyzer, text, types.Bool, b.marked(e, d, x, nil))
+	mark := b.marked(e, d, x, nil)
+	switch {
+	case b.mode == Pipeline && b.opts.StrictNotIn:
+		return b.negate(e, e.Not)(b.subs.add(b.analyzer, text, types.Bool, b.rolling(d, plan.RollingStrictIn, x)), true)
+	case b.mode == Pipeline:
+		mark = b.rolling(d, plan.RollingIn, x)
+	}
+	in := b.subs.add(b.analyzer, text, types.Bool, mark)
 	isNull := b.must("IS NULL", x)
 	truth := func(v bool) expr.Expr { return &expr.Literal{V: types.BoolOf(v)} }
 	unknown := &expr.Literal{V: types.Null(types.Bool)}
@@ -209,11 +218,11 @@ func (b *binder) scalar(e *syntax.Subquery) (expr.Expr, bool) {
 		b.report(e, CodeSubquery, "compute it in a query in FROM and join that", "a subquery as a value cannot stand in the select list of a grouped query")
 		return nil, false
 	}
-	d := b.subqueryScope(e, e.Query, "a subquery as a value", "write it as a table of its own and JOIN it")
+	d := b.subqueryScope(e, e.Query, "a subquery as a value")
 	if d == nil {
 		return nil, false
 	}
-	if n := len(d.rel.fields); n != 1 {
+	if n := d.columns(); n != 1 {
 		b.report(e.Query, CodeSubquery, "select one column", "a subquery as a value has exactly one column, found %d", n)
 		return nil, false
 	}
@@ -222,6 +231,9 @@ func (b *binder) scalar(e *syntax.Subquery) (expr.Expr, bool) {
 		return nil, false
 	}
 	k := d.rel.fields[0].Stored()
+	if b.mode == Pipeline {
+		return b.subs.add(b.analyzer, syntax.Format(e), k, b.rolling(d, plan.RollingValue, nil)), true
+	}
 	p := &pending{reads: d.corr.exprs}
 	p.build = func(base, node plan.Node, resolve func(expr.Expr) expr.Expr) (plan.Node, int) {
 		r, keys := d.over(domainOf(base, node, d.corr.exprs), resolve)

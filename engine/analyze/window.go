@@ -49,7 +49,7 @@ func (a *analyzer) allow(s *syntax.Select) (undo func()) {
 
 // below notes that the relations of a SELECT are read by an operator that keeps time. The result undoes it.
 func (a *analyzer) below(s *syntax.Select) (undo func()) {
-	if a.mode != Pipeline || !keepsTime(s) {
+	if a.mode != Pipeline || !keepsTime(s) && !readsSubquery(s) {
 		return func() {}
 	}
 	a.timed++

@@ -169,9 +169,11 @@ func (g *generator) cell(f types.Field) types.Value {
 // statement makes a whole statement of a mode.
 func (g *generator) statement(mode engine.Mode) string {
 	if mode == engine.PipelineMode {
-		switch g.IntN(8) {
+		switch g.IntN(10) {
 		case 0:
 			return g.plain("events")
+		case 8, 9:
+			return g.rolling()
 		case 1:
 			return g.plain("events", types.String) + " UNION ALL " + g.samePlain("events")
 		case 2, 3:
@@ -249,6 +251,23 @@ func (g *generator) interval() string {
 		on += " AND " + g.scalar(types.Bool)
 	}
 	return " FROM events AS r " + pick(g, "JOIN ", "LEFT JOIN ", "RIGHT JOIN ", "FULL JOIN ") + right + " AS q WITHIN " + within + " ON " + on
+}
+
+// rolling reads snapshots of windows.
+func (g *generator) rolling() string {
+	final := func() string {
+		return strings.TrimSuffix(strings.TrimSuffix(g.window(), " EMIT CHANGES"), " EMIT FINAL")
+	}
+	from := pick(g, "events", "others")
+	pred := pick(g,
+		"r.k "+pick(g, "", "NOT ")+"IN (SELECT k FROM "+from+" GROUP BY k HAVING COUNT(*) < 3"+final()+")",
+		"r.a IN (SELECT s.x FROM (SELECT k, MAX(x) AS x FROM "+from+" GROUP BY k"+final()+") AS s)",
+		pick(g, "", "NOT ")+"EXISTS (SELECT COUNT(*) FROM "+from+" HAVING COUNT(*) > 1"+final()+")",
+		"(r.x > (SELECT AVG(x) FROM "+from+final()+") OR r.f)")
+	if g.IntN(2) == 0 {
+		return "SELECT r.k AS c1, r.a AS c2, (SELECT COUNT(*) FROM others" + final() + ") AS c3 FROM events AS r WHERE " + pred
+	}
+	return "SELECT r.k AS c1, COUNT(*) AS n FROM events AS r WHERE " + pred + " GROUP BY r.k" + g.window()
 }
 
 func (g *generator) lateness() string {

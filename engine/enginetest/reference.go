@@ -148,6 +148,12 @@ type rrow struct {
 	epoch   int
 }
 
+// closing is the close of a window.
+type closing struct {
+	at  int
+	end int64
+}
+
 // table is a bound relation with all of its rows.
 type table struct {
 	fields types.Schema
@@ -156,6 +162,8 @@ type table struct {
 	rows   []rrow
 	// inputs are the relations of the catalog below, which move the watermark of a window above.
 	inputs []string
+	// closes are the ends of the windows that gave the rows out, with the places in the history where they closed.
+	closes []closing
 	// behind is how far behind the watermark of those inputs a row can be given out.
 	behind int64
 	// folded says that the rows are a state, not a history: LATEST BY cannot read them.

@@ -121,6 +121,7 @@ type env struct {
 	sources []source
 	vals    []types.Value
 	ts      []int64 // per source
+	at      int     // the place of the row in the history
 	merged  []mergedColumn
 	// outer is the query around a subquery, ctes the named queries that subqueries read.
 	outer *env
@@ -154,13 +155,16 @@ func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*tabl
 	if err != nil {
 		return nil, err
 	}
+	if r.pipeline {
+		e.touch(s)
+	}
 	var passed []jrow
 	for _, row := range rows {
 		if s.Where == nil || row.retract && s.Latest != nil || e.on(row).truth(s.Where.Expr) {
 			passed = append(passed, row)
 		}
 	}
-	out := &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind}
+	out := &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind, closes: t.closes}
 	for _, src := range e.sources {
 		out.hasTs = out.hasTs || src.hasTs
 	}
@@ -187,7 +191,7 @@ func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*tabl
 
 // on moves the environment to a row.
 func (e *env) on(row jrow) *env {
-	e.vals, e.ts, e.group, e.window = row.vals, row.parts, nil, nil
+	e.vals, e.ts, e.group, e.window, e.at = row.vals, row.parts, nil, nil, row.at
 	return e
 }
 
@@ -290,7 +294,7 @@ func (r *reference) first(s *syntax.Select, ctes map[string]*table, e *env) ([]j
 	for i, row := range t.rows {
 		rows[i] = jrow{rrow: row, parts: []int64{row.ts}}
 	}
-	return rows, &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind}, nil
+	return rows, &table{label: t.label, inputs: t.inputs, folded: t.folded, behind: t.behind, closes: t.closes}, nil
 }
 
 // from evaluates FROM and its joins.

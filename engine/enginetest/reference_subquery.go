@@ -7,6 +7,9 @@ import (
 
 // subquery evaluates a subquery for the current row: the rows that are there, each once.
 func (e *env) subquery(q *syntax.Query) *table {
+	if e.r.pipeline {
+		return e.rolling(q)
+	}
 	if t, ok := e.r.known[q]; ok {
 		return t
 	}

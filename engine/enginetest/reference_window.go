@@ -34,7 +34,10 @@ func (b *borders) value(i int) types.Value {
 
 // keepsTime reports whether a SELECT has an operator that keeps time above its relations.
 func (r *reference) keepsTime(s *syntax.Select) bool {
-	timed := s.Window != nil
+	timed := s.Window != nil || s.Where != nil && hasSubquery(s.Where.Expr)
+	for _, it := range s.Items {
+		timed = timed || it.Expr != nil && hasSubquery(it.Expr)
+	}
 	for _, j := range s.Joins {
 		_, unnest := j.Item.(*syntax.Unnest)
 		timed = timed || !unnest
@@ -106,6 +109,7 @@ func (r *reference) windows(s *syntax.Select, e *env, keys []syntax.Expr, passed
 	}
 	amends, waits := r.amends()
 	out.behind = max(out.behind, waits)
+	out.closes = nil
 	w := &windowing{r: r, s: s, e: e, out: out, amends: amends, mark: newWatermark(r.options, out.behind)}
 	tsAt := r.eventTimes()
 	for _, ev := range r.history {
@@ -225,6 +229,7 @@ func (w *windowing) close(at int) {
 	}
 	sort.SliceStable(over, func(i, j int) bool { return over[i].end < over[j].end })
 	for _, b := range over {
+		w.out.closes = append(w.out.closes, closing{at: at, end: b.end})
 		w.give(b, at, true, 0, 1)
 		b.revisions = 1
 	}

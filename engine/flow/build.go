@@ -36,7 +36,11 @@ type path struct {
 }
 
 // builder turns a plan into nodes.
-type builder struct{ f *Flow }
+type builder struct {
+	f *Flow
+	// onClose is told of the closings of the next window that is built; see rolling.
+	onClose func(end int64)
+}
 
 func (b *builder) build() {
 	f := b.f
@@ -63,6 +67,10 @@ func (b *builder) newScope(n plan.Node, wait int64) *scope {
 	walk = func(n plan.Node) {
 		if leaf, ok := n.(*plan.Scan); ok {
 			s.add(b.f.inputs[leaf.Input])
+		}
+		if r, ok := n.(*plan.Rolling); ok {
+			walk(r.In) // a snapshot holds nothing up
+			return
 		}
 		for _, c := range n.Children() {
 			walk(c)
@@ -144,6 +152,8 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.add(n, j, out, scope)
 	case *plan.Window:
 		b.window(n, out)
+	case *plan.Rolling:
+		return b.rolling(n, out, scope, marked)
 	case *plan.IntervalJoin:
 		b.intervalJoin(n, out)
 	default:

@@ -11,6 +11,9 @@ import (
 // sessions and running rows do. The watermark is then told after every row, so that the result does not depend on how
 // rows are cut into epochs.
 func eager(n plan.Node) bool {
+	if _, ok := n.(*plan.Rolling); ok {
+		return true // a row meets the snapshot that is there when it comes
+	}
 	if keepsTime(n) {
 		own := inputsOf(n)
 		for _, below := range timedBelow(n) {

@@ -155,6 +155,8 @@ func fingerprint(q *plan.Query) uint64 {
 			fmt.Fprintf(h, " %v %d %d", n.Keys, n.Ts, n.Retract)
 		case *plan.Window:
 			fmt.Fprintf(h, " %d", n.Ts)
+		case *plan.Rolling:
+			fmt.Fprintf(h, " %d", n.Col)
 		case *plan.IntervalJoin:
 			fmt.Fprintf(h, " %d %d", n.LeftTs, n.RightTs)
 		}

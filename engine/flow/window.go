@@ -9,7 +9,8 @@ import (
 func (b *builder) window(n *plan.Window, out op.Emit) {
 	own := b.newScope(n, plan.InLag(n))
 	spec := op.WindowSpec{Ts: n.Ts, Keys: n.Keys, Aggs: n.Aggs, AppendOnly: n.In.AppendOnly(), Changes: n.Changes,
-		Amend: n.AmendMs, OnLate: b.lateInto(n.In.Schema())}
+		Amend: n.AmendMs, OnLate: b.lateInto(n.In.Schema()), OnClose: b.onClose}
+	b.onClose = nil
 	var o op.Operator
 	var late *op.Lateness
 	switch n.Kind {

@@ -5,7 +5,11 @@ package plan
 // watermark.
 func InLag(n Node) int64 {
 	lag := int64(0)
-	for _, c := range n.Children() {
+	children := n.Children()
+	if r, ok := n.(*Rolling); ok {
+		children = []Node{r.In} // a snapshot holds nothing up
+	}
+	for _, c := range children {
 		lag = max(lag, OutLag(c))
 	}
 	switch n := n.(type) {

@@ -132,6 +132,8 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		return p.join(n, need)
 	case *IntervalJoin:
 		return p.interval(n, need)
+	case *Rolling:
+		return p.rolling(n, need)
 	}
 	panic("BUG: a node that prune does not know: " + n.Name())
 }

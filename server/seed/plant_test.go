@@ -69,7 +69,7 @@ func open(t *testing.T, bucket *memory) *catalog.Store {
 var planted = map[string]bool{
 	"VWAP by symbol (5s)":         true,
 	"Trade vs quote spread":       true,
-	"Hot symbol VWAP (nested)":    false, // WITH, IN (SELECT ...)
+	"Hot symbol VWAP (nested)":    true,
 	"Order bursts (session)":      true,
 	"Unfilled orders (LEFT JOIN)": true,
 	"JSON payload join":           true,
