@@ -46,9 +46,11 @@ func (w *worker) record() *record {
 // serving, and when it runs, goes on running, until this one joins the clock.
 func (w *worker) build(ctx context.Context, old *record, published bool) error {
 	w.silent, w.held = true, w.newHolding()
-	w.swap = published && !w.def.pipeline
+	// Beside a version that runs, this one takes its place even when that one has not published anything yet: it may
+	// until then, and there is one writer of a journal.
+	w.swap = (published || w.node != w.e.node) && !w.def.pipeline
 	rec := w.record()
-	if old != nil && published {
+	if old != nil && (published || w.swap) {
 		rec.Before = old
 		rec.Before.Before = nil
 	}
@@ -415,7 +417,7 @@ func (w *worker) askToJoin(ctx context.Context) error {
 	if w.node != w.e.node {
 		c.Held = w.e.node
 	}
-	if err := w.e.asking(ctx, w.env.clk.Head().Epoch); err != nil {
+	if err := w.e.asking(ctx, w, w.env.clk.Head().Epoch); err != nil {
 		return err
 	}
 	at, err := w.env.seq.Join(ctx, c)

@@ -47,7 +47,6 @@ type entity struct {
 	made     bool    // a generation has joined: gen and shape count
 	rec      *record // what the journal is made by
 	tail     uint64  // epoch of the newest entry when the process began
-	pending  *record // of a build
 	present  bool    // takes part in the clock, by the epoch log
 	run      *worker
 	side     *worker // a new version that is being built beside run
@@ -105,8 +104,8 @@ func (e *entity) restored(w *worker) {
 		e.stream, e.gen, e.shape, e.made = w.journal.Stream(), w.gen, shapeOf(w.prog), true
 		if !w.silent {
 			e.degraded = nil
-			if e.pending != nil {
-				e.rec, e.pending = e.pending, nil
+			if w.pending != nil {
+				e.rec, w.pending = w.pending, nil
 			}
 		}
 	})
@@ -119,13 +118,13 @@ func (e *entity) restored(w *worker) {
 func (e *entity) knows(rec *record) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.rec, e.pending = rec, nil
+	e.rec = rec
 }
 
 // building notes that a worker computes a generation that nobody sees yet.
 func (e *entity) building(w *worker, rec *record) {
+	w.pending = rec
 	e.update(func() {
-		e.pending = rec
 		if e.stream == nil {
 			e.stream = w.journal.Stream()
 		}
@@ -134,25 +133,23 @@ func (e *entity) building(w *worker, rec *record) {
 
 // built notes where a build has ended.
 func (e *entity) built(w *worker) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.pending == nil {
+	if w.pending == nil {
 		return
 	}
-	e.pending.Built, e.pending.BuiltAt = w.at, map[string]uint64{}
+	w.pending.Built, w.pending.BuiltAt = w.at, map[string]uint64{}
 	for i := range w.inputs {
 		if in := &w.inputs[i]; in.ent == nil {
-			e.pending.BuiltAt[streams.InputKey(in.name, in.at.Incarnation)] = in.at.Seq
+			w.pending.BuiltAt[streams.InputKey(in.name, in.at.Incarnation)] = in.at.Seq
 		}
 	}
 }
 
 // asking stores that the entity is about to join, before the epoch log says so.
-func (e *entity) asking(ctx context.Context, head uint64) error {
+func (e *entity) asking(ctx context.Context, w *worker, head uint64) error {
 	e.mu.Lock()
 	rec := e.rec
-	if e.pending != nil {
-		rec = e.pending
+	if w.pending != nil {
+		rec = w.pending
 	}
 	e.mu.Unlock()
 	if rec == nil {
@@ -173,9 +170,9 @@ func (e *entity) saveRecord(ctx context.Context, rec *record) error {
 // begin to count.
 func (e *entity) joining(ctx context.Context, w *worker, at uint64) error {
 	e.mu.Lock()
-	rec, fresh := e.rec, e.pending != nil
+	rec, fresh := e.rec, w.pending != nil
 	if fresh {
-		rec = e.pending
+		rec = w.pending
 	}
 	e.mu.Unlock()
 	rec.Joined, rec.Joining = at, 0

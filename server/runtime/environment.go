@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -74,7 +75,52 @@ func (rt *Runtime) openEnvironment(ctx context.Context, name string) (env *envir
 	if err != nil {
 		return nil, err
 	}
+	if err := env.sweep(ctx, sn); err != nil {
+		return nil, fmt.Errorf("environment %q: %w", name, err)
+	}
 	return env, env.stand(ctx, sn)
+}
+
+// sweep removes the journals of tables and pipelines that were deleted when the process was killed before it got to
+// them: a stream that is left keeps the subject of a name that may be used again. Only what is derived from sources is
+// removed here.
+func (env *environment) sweep(ctx context.Context, sn *catalog.Snapshot) error {
+	names, err := env.rt.opt.Streams.StreamNames(ctx, env.name)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, t := range sn.Tables() {
+		known[streams.TableStream(env.name, t.ID)] = true
+	}
+	for _, p := range sn.Pipelines() {
+		known[streams.ResultStream(env.name, p.ID)] = true
+		known[streams.LateStream(env.name, p.ID)] = true
+	}
+	kinds := []struct{ prefix, kind string }{
+		{streams.TableStream(env.name, ""), kindTable}, {streams.ResultStream(env.name, ""), kindPipeline}, {streams.LateStream(env.name, ""), kindPipeline},
+	}
+	for _, n := range names {
+		for _, k := range kinds {
+			token, ok := strings.CutPrefix(n, k.prefix)
+			if !ok || known[n] {
+				continue
+			}
+			id, err := streams.Decode(token)
+			if err != nil {
+				continue // not a name of ours
+			}
+			err = errors.Join(env.rt.opt.Streams.DeleteStream(ctx, n), env.state.forget(ctx, k.kind, id))
+			if env.checkpoints != nil {
+				err = errors.Join(err, env.checkpoints.Remove(k.kind+"/"+id))
+			}
+			if err != nil {
+				return fmt.Errorf("remove what a deleted %s has left: %w", k.kind, err)
+			}
+			env.log.Info("removed what a deleted entity had left", "entity", id, "kind", k.kind, "stream", n)
+		}
+	}
+	return nil
 }
 
 // stand puts the clock where the newest record or the newest entry of any journal is, and every entity at its own.

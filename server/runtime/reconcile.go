@@ -46,7 +46,7 @@ func (rt *Runtime) reconcile(ctx context.Context, first chan<- struct{}) {
 }
 
 // follow brings everything to what a snapshot says: sources first, then what should stop, dependents before what they
-// read, then what should run, inputs before what reads them.
+// read, then what is gone, then what should run, inputs before what reads them.
 func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
 	env.followSources(ctx, sn)
 	wants := env.wanted(sn)
@@ -55,6 +55,12 @@ func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
 		seen[x.e.key] = true
 		if x.run.Desired != catalog.DesiredRunning {
 			env.halt(ctx, x)
+		}
+	}
+	// What is gone goes before anything begins: a new entity may have its name, and with it its subject.
+	for _, e := range env.entityList() {
+		if !seen[e.key] {
+			env.drop(ctx, e)
 		}
 	}
 	// Every worker is put into the graph before the first one moves, so that a border which one of them needs is known to
@@ -70,11 +76,6 @@ func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
 	for _, w := range begin {
 		w.start(env.soft)
 		env.publish(w.e, "started", view.Running)
-	}
-	for _, e := range env.entityList() {
-		if !seen[e.key] {
-			env.drop(ctx, e)
-		}
 	}
 }
 
@@ -271,7 +272,9 @@ func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x want
 		env.clk.Detach(e.node)
 		run = nil
 	}
-	if run != nil && w.def.pipeline {
+	if run != nil && (w.def.pipeline || !run.stats.live.Load()) {
+		// A version that has not come to take part is given up for the new one: it publishes nothing that must go on
+		// meanwhile, and the new one may even go on from the same journal.
 		run.stop()
 		env.clk.Detach(e.node)
 		run = nil
@@ -450,7 +453,8 @@ func (env *environment) ended(w *worker) {
 		})
 		return
 	}
-	env.tasks.Go(func() { env.failed(env.hard, e, w.def.revision, fmt.Errorf("%w (epoch %d)", w.err, w.at)) })
+	// Done before the worker counts as ended: whoever stops it and starts another one must not be overtaken by this.
+	env.failed(env.hard, e, w.def.revision, fmt.Errorf("%w (epoch %d)", w.err, w.at))
 }
 
 // failed marks an entity and takes it out of the clock, so that its dependents go on with its last state.

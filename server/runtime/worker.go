@@ -54,11 +54,12 @@ type worker struct {
 	lastMs   int64 // epoch time of the newest output
 
 	// silent is set while the worker computes without publishing: until it joins the clock. held is its output.
-	silent bool
-	held   *holding
-	joinAt uint64
-	again  bool // build from the retained rows, whatever checkpoints there are
-	swap   bool // it takes the place of an older version that goes on until then
+	silent  bool
+	held    *holding
+	joinAt  uint64
+	pending *record // what the generation that is being built will be made by
+	again   bool    // build from the retained rows, whatever checkpoints there are
+	swap    bool    // it takes the place of an older version that goes on until then
 
 	checkpointed uint64        // epoch of the newest checkpoint that was begun
 	saveEvery    time.Duration // grows with the size of the state
