@@ -35,7 +35,7 @@ func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE, r
 	}
 	before, outer0 := a.scans, a.outer
 	a.outer = nil // a named query reads nothing of the query around it
-	a.timed++ // who reads it is not known yet
+	a.timed++     // who reads it is not known yet
 	var r *relation
 	if recursive && mentions(c.Query, c.Name.Name) {
 		r = a.recursive(c, outer, inner)

@@ -116,6 +116,7 @@ func (c Command) timeOptions() (o engine.Options, err error) {
 			*to = d.Milliseconds()
 		}
 	}
+	o.StrictNotIn = c.Options["strict"] == "true"
 	return o, nil
 }
 

@@ -214,7 +214,15 @@ func BenchmarkGroupBy1M(b *testing.B) {
 }
 
 // BenchmarkJoin1M: an inner join of two relations of 1 M rows, one match a row.
-func BenchmarkJoin1M(b *testing.B) {
+func BenchmarkJoin1M(b *testing.B) { benchmarkJoin(b, plan.Inner) }
+
+// BenchmarkLeftJoin1M: the same as a left join: every insert takes a pad back, every retraction gives one.
+func BenchmarkLeftJoin1M(b *testing.B) { benchmarkJoin(b, plan.Left) }
+
+// BenchmarkSemiJoin1M: the same as a semi join.
+func BenchmarkSemiJoin1M(b *testing.B) { benchmarkJoin(b, plan.Semi) }
+
+func benchmarkJoin(b *testing.B, kind plan.JoinKind) {
 	const size, rows = 1_000_000, 1000
 	cols := types.Schema{{Name: "id", Kind: types.String}, {Name: "x", Kind: types.Double}, {Name: "n", Kind: types.Long},
 		{Name: "s", Kind: types.String}}
@@ -240,7 +248,7 @@ func BenchmarkJoin1M(b *testing.B) {
 		return plan.NewScan(i, fmt.Sprint("r", i), fmt.Sprint("r", i), cols, []int{0, 1, 2, 3}, false, nil)
 	}
 	q := &plan.Query{Inputs: []plan.Input{{Name: "r0", Columns: cols}, {Name: "r1", Columns: cols}},
-		Root: plan.NewProject(plan.NewJoin(scan(0), scan(1), key, key, nil, plan.Inner),
+		Root: plan.NewProject(plan.NewJoin(scan(0), scan(1), key, key, nil, kind),
 			[]expr.Expr{&expr.Column{Index: 2, Name: "n", K: types.Long}}, []string{"n"})}
 	r := rng(1)
 	left, right := side(&r), side(&r)

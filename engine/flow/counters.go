@@ -27,6 +27,8 @@ type Counters struct {
 	RowsOut int64
 	// Overflows is the number of times that a SUM of Longs was given out that does not fit 64 bits.
 	Overflows int64
+	// RecursionsCut is the number of commits at which WITH RECURSIVE stopped at its bound with rows still to come.
+	RecursionsCut int64
 }
 
 // Path is the way of an input's rows through filters and projections to the first operator that keeps state.
@@ -54,6 +56,8 @@ func (f *Flow) Counters() Counters {
 			c.Filtered += o.Filtered
 		case *op.LatestBy:
 			c.Ignored += o.Ignored
+		case *op.Recursive:
+			c.RecursionsCut += o.Cut
 		case *op.Reduce:
 			c.Overflows += o.Overflows
 		case *op.Window:

@@ -34,12 +34,12 @@ const (
 //
 // The output is a function of both sides as they are, and each change gives out what that function changes by: the
 // pairs as an inner join does, and for each row whose number of matches comes from or goes to zero, the padded row.
-// Without a residual condition all rows of a key have the same matches, which are counted by key; with one, each row
-// has a number of its own.
+// Without a residual condition all rows of a key have the same matches: one present row of the other side decides. With
+// one, each row of a kept side has a number of matches of its own.
 type OuterJoin struct {
 	kind     OuterKind
 	sides    [2]joinSide
-	counts   [2]*zset.Multiset // matches of the rows of a kept side: by key, or by record with a residual
+	counts   [2]*zset.Multiset // with a residual: the number of matches of each record of a kept side
 	keep     [2]bool           // the side's rows are in the output whether or not they match
 	residual *expr.Kernel
 	width    int // columns of the left side
@@ -77,13 +77,13 @@ func NewOuterJoin(left, right types.Schema, leftKeys, rightKeys []expr.Expr, nul
 	j.sides[0] = newJoinSide(leftKeys, nullSafe, len(left), 0)
 	j.sides[1] = newJoinSide(rightKeys, nullSafe, len(right), len(left))
 	j.keep = [2]bool{kind != PadRight, kind == PadRight || kind == PadBoth}
-	for s, keep := range j.keep {
-		if keep {
-			j.counts[s] = zset.NewMultiset()
-		}
-	}
 	if residual != nil {
 		j.residual = expr.Compile(residual)
+		for s, keep := range j.keep {
+			if keep {
+				j.counts[s] = zset.NewMultiset()
+			}
+		}
 	}
 	return j
 }
@@ -143,15 +143,16 @@ func (j *OuterJoin) plain(port int, b *zset.Batch, k, i int, emit Emit) {
 		}
 	}
 	if j.keep[port] {
-		j.row(port, b, i, w, j.counts[port].Weight(key) > 0, emit)
+		j.row(port, b, i, w, positive(other.rows.FindHash(h, key), 1) > 0, emit)
 	}
 	before, after := own.rows.AddHash(h, key, own.recs.Key(k), w)
 	step := crossing(before, after)
 	if step == 0 || !j.keep[1-port] {
 		return
 	}
-	was, is := j.counts[1-port].AddHash(h, key, step)
-	if (was > 0) == (is > 0) {
+	// The other side's rows turn when the first present row of the key came, or the last one left.
+	n := positive(own.rows.FindHash(h, key), 2)
+	if step > 0 && n > 1 || step < 0 && n > 0 {
 		return
 	}
 	for m := other.rows.FindHash(h, key); ; {
@@ -159,8 +160,22 @@ func (j *OuterJoin) plain(port int, b *zset.Batch, k, i int, emit Emit) {
 		if !ok {
 			return
 		}
-		j.turn(1-port, rec, x, is > 0, emit)
+		j.turn(1-port, rec, x, n > 0, emit)
 	}
+}
+
+// positive counts the present rows of a key, up to a limit.
+func positive(m zset.Matches, limit int) (n int) {
+	for n < limit {
+		_, w, ok := m.Next()
+		if !ok {
+			break
+		}
+		if w > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // filtered takes one row when a condition decides which rows of its key match.
@@ -335,7 +350,7 @@ func (j *OuterJoin) AppendSnapshot(dst []byte) []byte {
 	dst = binary.AppendVarint(dst, j.Filtered)
 	for s := range j.sides {
 		dst = appendBlock(dst, j.sides[s].rows.AppendSnapshot)
-		if j.keep[s] {
+		if j.counts[s] != nil {
 			dst = appendBlock(dst, j.counts[s].AppendSnapshot)
 		}
 	}
@@ -352,7 +367,7 @@ func (j *OuterJoin) Restore(b []byte) error {
 	var rows, counts [2][]byte
 	for s := range j.sides {
 		rows[s] = r.block()
-		if j.keep[s] {
+		if j.counts[s] != nil {
 			counts[s] = r.block()
 		}
 	}
@@ -363,7 +378,7 @@ func (j *OuterJoin) Restore(b []byte) error {
 		if err := j.sides[s].rows.Restore(rows[s]); err != nil {
 			return fmt.Errorf("%s side: %w", name, err)
 		}
-		if !j.keep[s] {
+		if j.counts[s] == nil {
 			continue
 		}
 		if err := j.counts[s].Restore(counts[s]); err != nil {
