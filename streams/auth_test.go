@@ -12,6 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go/micro"
 
 	"github.com/streamsforge/streamsforge/streams"
 	"github.com/streamsforge/streamsforge/streams/streamstest"
@@ -146,6 +147,37 @@ func TestAClientReadsWhatItMay(t *testing.T) {
 		m := must(c.Request(subject, []byte(request), 10*time.Second))(t)
 		if string(m.Data) != "delta" || m.Header.Get("Nats-Sequence") != "1" {
 			t.Fatalf("%s: got %q %v", subject, m.Data, m.Header)
+		}
+	}
+}
+
+// TestAReaderFindsTheServices asks for services as `nats micro ls` does. Who may read nothing is refused, and nobody
+// outside can answer in the server's place.
+func TestAReaderFindsTheServices(t *testing.T) {
+	w := newWorld(t)
+	svc := must(micro.AddService(w.Conn(), micro.Config{Name: "streamsforge", Version: "1.0.0"}))(t)
+	defer svc.Stop()
+	c, _ := w.dial(t, "ann")
+	for _, subject := range []string{"$SRV.PING", "$SRV.INFO.streamsforge", "$SRV.STATS.streamsforge"} {
+		if m := must(c.Request(subject, nil, 10*time.Second))(t); !strings.Contains(string(m.Data), `"name":"streamsforge"`) {
+			t.Fatalf("%s: %q", subject, m.Data)
+		}
+	}
+	w.users.set("writer", &streams.Identity{Publish: []string{w.a.Subject()}})
+	for user, act := range map[string]func(*nats.Conn) error{
+		"writer": func(c *nats.Conn) error { return c.Publish("$SRV.PING", nil) },
+		"ann":    func(c *nats.Conn) error { _, err := c.SubscribeSync("$SRV.PING"); return err },
+	} {
+		c, errs := w.dial(t, user)
+		ok(t, act(c))
+		ok(t, c.Flush())
+		select {
+		case err := <-errs:
+			if !errors.Is(err, nats.ErrPermissionViolation) {
+				t.Fatalf("%s: %v", user, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s was not refused", user)
 		}
 	}
 }

@@ -153,12 +153,16 @@ func (g *guard) Check(c server.ClientAuthentication) bool {
 // never lists what no external client may publish to, whatever a policy says: journals and the clock have one
 // writer each, definitions and objects have none outside, and the JetStream API is only what Identity.Streams gives.
 var never = []string{
-	"$KV.>", "$O.>", "$SYS.>", "$SRV.>", "$JS.ACK.>", "$JS.FC.>",
+	"$KV.>", "$O.>", "$SYS.>", "$JS.ACK.>", "$JS.FC.>",
 	"$JS.API.STREAM.>", "$JS.API.CONSUMER.>", "$JS.API.META.>", "$JS.API.ACCOUNT.>", "$JS.API.SERVER.>", "$JS.API.INFO",
 	"sf.ctl.>", "sf.audit.>", "sf.policy.>",
 	"sf.*.table.*.delta", "sf.*.table.*.stage.>", "sf.*.pipeline.*.result", "sf.*.pipeline.*.late",
 	"sf.*.quarantine.>", "sf.*.ingest.>", "sf.*.epochs", "sf.*.lifecycle", "sf.*.frontier.>", "sf.*.metrics.>", "sf.*.sink.>",
 }
+
+// discovery is how a client that may read asks which services there are and what they answer: `nats micro ls`. It
+// only asks; nobody but the server may listen to these subjects.
+var discovery = []string{"$SRV.PING", "$SRV.PING.>", "$SRV.INFO", "$SRV.INFO.>", "$SRV.STATS", "$SRV.STATS.>"}
 
 // neverRead is the same for subscriptions: what processes say to each other.
 var neverRead = []string{"sf.ctl.>", "sf.audit.>", "sf.policy.>"}
@@ -176,6 +180,9 @@ func permissions(id *Identity) *server.Permissions {
 		if strings.HasPrefix(st, "SF_") && !strings.ContainsAny(st, "*>. ") { // Never a bucket, never several at once.
 			pub = append(pub, "$JS.API.DIRECT.GET."+st, "$JS.API.DIRECT.GET."+st+".>")
 		}
+	}
+	if len(ours(id.Subscribe)) > 0 {
+		pub = append(pub, discovery...)
 	}
 	p := &server.Permissions{
 		Publish:   &server.SubjectPermission{Allow: pub, Deny: never},
