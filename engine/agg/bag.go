@@ -196,3 +196,16 @@ func cell(rec []byte, k types.Kind) types.Value {
 	}
 	return vals[0]
 }
+
+// CompareRecords orders two records of the cells of the order and then others: by the order, then by the whole record.
+func CompareRecords(order []OrderKey, a, b []byte) int {
+	x, y := a, b
+	for _, o := range order {
+		restX, restY := zset.SkipCells(x, 1), zset.SkipCells(y, 1)
+		if c := compareCells(x[:len(x)-len(restX)], y[:len(y)-len(restY)], o); c != 0 {
+			return c
+		}
+		x, y = restX, restY
+	}
+	return bytes.Compare(x, y)
+}

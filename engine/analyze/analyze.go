@@ -110,18 +110,7 @@ func (a *analyzer) query(q *syntax.Query, ctes *cteScope) *relation {
 	for _, c := range q.With {
 		ctes = a.declare(c, ctes, q.With, q.Recursive)
 	}
-	for i, o := range q.OrderBy {
-		if i == 0 {
-			a.later(o, "ORDER BY", "the rows of a table have no order; sort where they are read")
-		}
-	}
-	if q.Limit != nil {
-		a.later(q.Limit, "LIMIT", "bound a table with its retention, or where it is read")
-	}
-	if q.Offset != nil {
-		a.later(q.Offset, "OFFSET", "")
-	}
-	return a.body(q.Body, ctes)
+	return a.ordered(q, a.body(q.Body, ctes))
 }
 
 func (a *analyzer) body(b syntax.Body, ctes *cteScope) *relation {
@@ -129,6 +118,11 @@ func (a *analyzer) body(b syntax.Body, ctes *cteScope) *relation {
 	case *syntax.Select:
 		return a.selectQuery(b, ctes)
 	case *syntax.SetOp:
+		for _, side := range []syntax.Body{b.Left, b.Right} {
+			if s, ok := side.(*syntax.Select); ok && s.Distinct != nil && len(s.Distinct.On) > 0 {
+				a.report(s.Distinct, CodeOrder, "put it into a subquery of its own in FROM", "DISTINCT ON cannot stand in a branch of %s", b.Kind)
+			}
+		}
 		return a.setOp(b, ctes)
 	}
 	return nil

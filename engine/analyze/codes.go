@@ -5,6 +5,7 @@ package analyze
 // (distinct-not-allowed).
 const (
 	CodeNotAggregate       = "not-an-aggregate"
+	CodeOrder              = "order"
 	CodeNotYet             = "not-yet-supported"
 	CodeUnknownRelation    = "unknown-relation"
 	CodeAmbiguousRelation  = "ambiguous-relation"

@@ -329,18 +329,14 @@ func (q *selecting) finish() *relation {
 		exprs = append(exprs, resolve(e))
 	}
 	names = append(names, q.out.names...)
-	if ts != nil && !(q.mode == Table && q.s.Distinct != nil) {
+	if ts != nil && !(q.mode == Table && q.s.Distinct != nil && len(q.s.Distinct.On) == 0) {
 		exprs = append(exprs[:len(exprs):len(exprs)], ts)
 		names = append(names[:len(names):len(names)], types.TsColumn)
 		r.hasTs = true
 	}
 	r.node = plan.NewProject(node, exprs, names)
 	r.fields = q.out.fields
-	if q.s.Distinct != nil {
-		if len(q.s.Distinct.On) > 0 {
-			q.later(q.s.Distinct, "DISTINCT ON", "LATEST BY keeps the newest row of a key")
-			return nil
-		}
+	if q.s.Distinct != nil && len(q.s.Distinct.On) == 0 {
 		r.node = distinct(r.node)
 	}
 	r.keyFields, r.wholeRow = q.keyFields()

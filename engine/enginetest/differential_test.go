@@ -233,6 +233,9 @@ func (g *generator) statement(mode engine.Mode) string {
 		g.tables = false // over an input that takes rows back, LATEST BY depends on how changes are put together
 		return "SELECT k, a, x, _ts AS ts FROM events AS r" + g.where() + " LATEST BY (" + pick(g, "k", "a", "k, a") + ")"
 	}
+	if g.IntN(4) == 0 {
+		return g.limited()
+	}
 	return g.grouped(g.relation())
 }
 

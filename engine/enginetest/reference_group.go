@@ -29,7 +29,7 @@ func (r *reference) grouped(s *syntax.Select, e *env, passed []jrow, out *table)
 		}
 	}
 	out.hasTs, out.folded = false, true
-	if s.Distinct != nil {
+	if s.Distinct != nil && len(s.Distinct.On) == 0 {
 		out.rows = once(out.rows)
 	}
 	return out, nil

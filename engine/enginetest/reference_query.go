@@ -13,9 +13,6 @@ import (
 
 // query evaluates a query with the CTEs that are visible in it.
 func (r *reference) query(q *syntax.Query, ctes map[string]*table) (*table, error) {
-	if len(q.OrderBy) > 0 || q.Limit != nil || q.Offset != nil {
-		return nil, fmt.Errorf("%w: ORDER BY and LIMIT", ErrNoReference)
-	}
 	if len(q.With) > 0 {
 		visible := map[string]*table{}
 		for n, t := range ctes {
@@ -41,7 +38,11 @@ func (r *reference) query(q *syntax.Query, ctes map[string]*table) (*table, erro
 		}
 		ctes = visible
 	}
-	return r.body(q.Body, ctes)
+	t, err := r.body(q.Body, ctes)
+	if err != nil {
+		return nil, err
+	}
+	return r.ordered(q, t), nil
 }
 
 func (r *reference) body(b syntax.Body, ctes map[string]*table) (*table, error) {
@@ -183,7 +184,7 @@ func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*tabl
 		return r.grouped(s, e, passed, out)
 	}
 	e.project(s, out, passed)
-	if s.Distinct != nil {
+	if s.Distinct != nil && len(s.Distinct.On) == 0 {
 		out.rows, out.hasTs, out.folded = once(out.rows), false, true
 	}
 	return out, nil

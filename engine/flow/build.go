@@ -134,6 +134,10 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.add(n, s, out, scope)
 	case *plan.Reduce:
 		return b.reduce(n, nil, out, scope, marked)
+	case *plan.TopN:
+		t := op.NewTopN(n.In.Schema(), n.Partition, n.Order, n.Offset, n.Limit)
+		b.child(n.In, t, 0, out, scope, marked)
+		b.add(n, t, out, scope)
 	case *plan.LatestBy:
 		l := op.NewLatestBy(n.In.Schema(), n.Keys, n.Ts, n.Retract, n.In.AppendOnly())
 		if at := b.child(n.In, l, 0, out, scope, marked); at >= 0 {

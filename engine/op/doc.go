@@ -6,6 +6,7 @@
 //
 //	Filter, Project, Union, Unnest   linear: no state, Δout = f(Δin)
 //	Reduce                           GROUP BY: retracts a group's old row and asserts the new one, once a flush
+//	TopN                             the first rows of an order, of each partition
 //	LatestBy                         the newest row of a key
 //	Join                             inner equi-join: Δ(A⋈B) = ΔA⋈B + A⋈ΔB + ΔA⋈ΔB
 //	Window                           tumbling windows over event time
