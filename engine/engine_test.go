@@ -247,3 +247,28 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// TestNestedCorrelation holds that a deep nest of correlated subqueries is planned or refused in time.
+func TestNestedCorrelation(t *testing.T) {
+	for _, depth := range []int{3, 12, 40} {
+		for _, op := range []string{"=", "<"} {
+			sql := "SELECT k FROM events t0 WHERE n > 0"
+			for i := 1; i <= depth; i++ {
+				sql += fmt.Sprintf(" AND EXISTS (SELECT 1 FROM events t%d WHERE t%d.n %s t%d.n", i, i, op, i-1)
+			}
+			sql += strings.Repeat(")", depth)
+			p, problems := engine.Compile(sql, nested{}, engine.TableMode, engine.Options{})
+			if p == nil && (depth < 4 || problems[0].Code != "too-large" && problems[0].Code != "too-deep") {
+				t.Errorf("depth %d, %s: %v", depth, op, problems)
+			}
+		}
+	}
+}
+
+type nested struct{}
+
+func (nested) Relations(name string) []engine.Relation {
+	return []engine.Relation{{Name: name, Kind: engine.Source, Schema: types.Schema{{Name: "k", Kind: types.String}, {Name: "n", Kind: types.Long}}}}
+}
+
+func (nested) Names() []string { return []string{"events"} }

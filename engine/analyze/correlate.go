@@ -169,7 +169,8 @@ func (d *dependent) over(node plan.Node, resolve func(expr.Expr) expr.Expr) (*re
 		keys[i] = expr.As(resolve(e), stored(e))
 		names[i] = d.corr.column(i).Name
 	}
-	if d.probing > 0 {
+	// A domain reads everything below it once more, and domains nest.
+	if d.probing > 0 || !d.spend(plan.Scans(node, maxScans+1), d.query.Body) {
 		return d.shape(keys, names), keys
 	}
 	saved := d.analyzer.outer

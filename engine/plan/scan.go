@@ -35,6 +35,20 @@ func NewScan(input int, relation, alias string, columns types.Schema, cols []int
 	return s
 }
 
+// Scans counts the scans below a node, up to a limit.
+func Scans(n Node, limit int) int {
+	if _, ok := n.(*Scan); ok {
+		return 1
+	}
+	count := 0
+	for _, c := range n.Children() {
+		if count += Scans(c, limit-count); count >= limit {
+			break
+		}
+	}
+	return count
+}
+
 // Schema is the read columns.
 func (n *Scan) Schema() types.Schema { return n.schema }
 
