@@ -9,7 +9,9 @@
 //	TopN                             the first rows of an order, of each partition
 //	LatestBy                         the newest row of a key
 //	Join                             inner equi-join: Δ(A⋈B) = ΔA⋈B + A⋈ΔB + ΔA⋈ΔB
-//	Window                           tumbling windows over event time
+//	IntervalJoin                     pairs of two streams that are near in event time, pads for the outer kinds
+//	Window, Session                  tumbling, hopping and session windows over event time
+//	Rolling                          what the newest closed window of a subquery gave out
 //
 // Operators are exact under negative weights and under any order of rows: a weight may be negative for a while (a
 // debt), which is never shown.
