@@ -233,10 +233,7 @@ func (a *analyzer) joinRules(j *syntax.Join) {
 	case j.Kind == syntax.JoinComma:
 		a.report(j.KindPos, CodeCommaJoin, "write JOIN ... ON, or CROSS JOIN", "only UNNEST can follow a comma in FROM")
 		return
-	case (j.Natural || len(j.Using) > 0) && a.mode == Pipeline:
-		a.later(j.KindPos, name, "write the columns in ON")
-		return
-	case (j.Natural || len(j.Using) > 0 || j.Kind == syntax.JoinCross) && j.On != nil && a.mode == Table:
+	case (j.Natural || len(j.Using) > 0 || j.Kind == syntax.JoinCross) && j.On != nil:
 		if j.Kind == syntax.JoinCross {
 			a.report(j.KindPos, CodeCrossJoinOn, "write JOIN instead, or move the condition to WHERE", "CROSS JOIN takes no ON")
 		} else {

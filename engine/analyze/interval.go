@@ -28,6 +28,13 @@ func (a *analyzer) intervalJoin(j *syntax.Join, ctes *cteScope, f *from) {
 		a.noEventTime(j.KindPos, f.scope.inputs[0])
 	}
 	in.shift(width)
+	var columns []usingColumn
+	var on expr.Expr
+	bound := false
+	if j.Natural || len(j.Using) > 0 {
+		columns = a.using(j, f.scope, in)
+		on, bound = a.usingCondition(j, columns)
+	}
 	f.scope.inputs = append(f.scope.inputs, in)
 	f.summary += joinSummary(j, in)
 	spec := plan.IntervalJoin{LatenessMs: a.lateness}
@@ -41,16 +48,19 @@ func (a *analyzer) intervalJoin(j *syntax.Join, ctes *cteScope, f *from) {
 	}
 	if j.On != nil {
 		b := &binder{analyzer: a, scope: f.scope, clause: "ON"}
-		on, ok := b.condition(j.On)
-		if ok {
-			spec.LeftKeys, spec.RightKeys, spec.Residual = splitOn(on, width)
-		}
-		if ok && left != nil && node != nil && len(spec.LeftKeys) == 0 && j.Kind != syntax.JoinCross {
-			a.report(j.On, CodeJoinNoEquality, "write ON left.column = right.column", "ON needs an equality between both sides of the join")
-		}
+		on, bound = b.condition(j.On)
+	}
+	for _, c := range columns {
+		f.scope.merge(j.Kind, c, in)
+	}
+	if bound {
+		spec.LeftKeys, spec.RightKeys, spec.Residual = splitOn(on, width)
+	}
+	if bound && j.On != nil && left != nil && node != nil && len(spec.LeftKeys) == 0 && j.Kind != syntax.JoinCross {
+		a.report(j.On, CodeJoinNoEquality, "write ON left.column = right.column", "ON needs an equality between both sides of the join")
 	}
 	f.node = nil
-	if left == nil || node == nil || syntax.HasErrors(a.ds[before:]) {
+	if left == nil || node == nil || !bound && j.Kind != syntax.JoinCross || syntax.HasErrors(a.ds[before:]) {
 		return
 	}
 	spec.WithinMs = j.Within.Millis()

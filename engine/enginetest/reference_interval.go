@@ -40,6 +40,7 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 	for i, row := range left {
 		leftTs[i] = e.on(row).rowTs()
 	}
+	using := e.usingOf(j, right)
 	e.add(source{alias: alias, fields: right.fields, label: right.label, hasTs: right.hasTs})
 	all.label += "," + right.label
 	all.inputs = append(append([]string(nil), all.inputs...), right.inputs...)
@@ -74,6 +75,12 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 		row.parts = append(append([]int64(nil), l.row.parts...), rt.ts)
 		if j.On != nil && !e.on(row).truth(j.On) {
 			return
+		}
+		for _, m := range using {
+			e.on(row)
+			if eq := compare("=", e.columnValue(m.left), e.columnValue(m.right)); eq.IsNull() || !eq.Bool() {
+				return
+			}
 		}
 		l.found, rt.found = true, true
 		out = append(out, row)
@@ -136,6 +143,7 @@ func (r *reference) within(left []jrow, all *table, j *syntax.Join, ctes map[str
 			out = append(out, row)
 		}
 	}
+	e.mergeNames(using)
 	if keepLeft || keepRight {
 		all.behind += d
 	}
