@@ -220,6 +220,10 @@ func FuzzCompile(f *testing.F) {
 		"SELECT l ->> 'ccy' AS ccy, COUNT(DISTINCT l -> 'n') FROM trades s, UNNEST(s.legs) AS l GROUP BY ALL",
 		"SELECT CASE symbol WHEN 'A' THEN CAST(qty AS TEXT) ELSE symbol END, _ts, _source FROM trades LATEST BY (symbol, qty)",
 		"SELECT a FROM twice LEFT JOIN positions USING (x) EMIT CHANGES UNION SELECT 1",
+		"SELECT t.symbol FROM trades t LEFT JOIN quotes q ON q.bid > t.price AND t.qty IN (SELECT qty FROM trades) WHERE NOT EXISTS (SELECT 1 FROM quotes z WHERE z.symbol = t.symbol EXCEPT SELECT 2 FROM trades)",
+		"SELECT symbol, (SELECT MAX(q.bid) FROM quotes q WHERE q.ask < t.price HAVING COUNT(*) > 1) FROM trades t CROSS JOIN LATERAL (SELECT l FROM UNNEST(t.legs) AS l) x",
+		"WITH RECURSIVE r AS (SELECT symbol, 1 AS n FROM trades UNION SELECT t.symbol, r.n + 1 FROM r JOIN trades t USING (symbol)) MAX RECURSION 5 SELECT * FROM r NATURAL FULL JOIN quotes",
+		"SELECT t.symbol, q.bid FROM trades t ASOF LEFT JOIN quotes q ON t.symbol = q.symbol AND q._ts < t._ts WHERE t.symbol IN (SELECT symbol FROM nope WHERE _ts > t._ts)",
 		"SELECT window_start, window_end, window_start AS window_end FROM trades WINDOW TUMBLING(SIZE 1 HOUR)",
 	} {
 		f.Add(s, true)

@@ -83,7 +83,7 @@ func (in *input) find(name string) (ref, bool) {
 			return in.column(i), true
 		}
 	}
-	if in.unnest {
+	if in.unnest || in.broken {
 		return ref{}, false
 	}
 	switch {

@@ -227,7 +227,7 @@ func (b *binder) scalar(e *syntax.Subquery) (expr.Expr, bool) {
 		return nil, false
 	}
 	if !oneRow(e.Query, d) {
-		b.report(e.Query, CodeSubquery, "aggregate it, for example with MAX, and leave GROUP BY out", "a subquery as a value has one row: it needs an aggregate and no GROUP BY")
+		b.report(e.Query, CodeSubquery, "aggregate it, for example with MAX, and leave GROUP BY out", "a subquery as a value has one row: it needs an aggregate and no GROUP BY, or LIMIT 1")
 		return nil, false
 	}
 	k := d.rel.fields[0].Stored()
@@ -244,7 +244,7 @@ func (b *binder) scalar(e *syntax.Subquery) (expr.Expr, bool) {
 	return b.subs.add(b.analyzer, syntax.Format(e), k, p), true
 }
 
-// oneRow reports whether a query has at most one row: an aggregate without GROUP BY, or a plan that proves it.
+// oneRow reports whether a query has at most one row: an aggregate without GROUP BY, LIMIT 1, or a plan that proves it.
 func oneRow(q *syntax.Query, d *dependent) bool {
 	if s, ok := q.Body.(*syntax.Select); ok && s.GroupBy == nil {
 		for _, it := range s.Items {
@@ -252,6 +252,9 @@ func oneRow(q *syntax.Query, d *dependent) bool {
 				return true
 			}
 		}
+	}
+	if l, ok := q.Limit.(*syntax.Literal); ok && (l.Text == "1" || l.Text == "0") {
+		return true
 	}
 	key := d.rel.node.Key()
 	return len(d.corr.exprs) == 0 && key != nil && len(key) == 0
