@@ -89,7 +89,7 @@ func (f *Flow) Restore(b []byte) error {
 	if len(b) < head+4 || string(b[:len(snapMagic)]) != snapMagic {
 		return fmt.Errorf("%w: it does not begin with %q", ErrSnapshot, snapMagic)
 	}
-	if v := b[len(snapMagic)]; v != snapVersion {
+	if v := b[len(snapMagic)]; v != snapVersion { // Invariant 8: a new version reads the one before; there is none before this.
 		return fmt.Errorf("%w: it has version %d, this program reads version %d", ErrSnapshot, v, snapVersion)
 	}
 	if got := binary.LittleEndian.Uint64(b[len(snapMagic)+1:]); got != fingerprint(f.query) {

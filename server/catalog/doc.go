@@ -13,7 +13,7 @@
 // that a running worker must follow (start, new SQL, new settings). What is, comes from the runtime as
 // view.EntityStatus.
 //
-// Invariants
+// Rules of the package, cited as "Rule N"; "Invariant N" is one of docs/invariants.md:
 //
 //  1. Sources, pipelines and tables share one namespace of relation names (pipelines may share a name among
 //     themselves only in catalogs that had it before the rule).

@@ -161,7 +161,7 @@ func (s *Store) UpdatePipeline(ctx context.Context, env, actor, id string, in Pi
 			return nil, nil
 		}
 		if !equalJSON(old.own(), r.own()) {
-			r.Revision++ // Invariant 2
+			r.Revision++ // Rule 2
 			r.UpdatedBy, r.UpdatedAtMs = actor, s.opt.Now().UnixMilli()
 		}
 		restart := old.SQL != r.SQL || old.AllowedLatenessMs != r.AllowedLatenessMs || !equalJSON(old.ReplayFrom, r.ReplayFrom)

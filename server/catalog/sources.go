@@ -80,7 +80,7 @@ func (s *Store) UpdateSource(ctx context.Context, env, actor, name string, in So
 			out = old
 			return nil, nil
 		}
-		next.Revision++ // Invariant 2
+		next.Revision++ // Rule 2
 		next.UpdatedBy, next.UpdatedAtMs = actor, s.opt.Now().UnixMilli()
 		r := &SourceRecord{Source: next, Layouts: old.Layouts, Stored: old.Stored}
 		c := &change{sources: []*SourceRecord{r}, events: []view.LifecycleEvent{enabledEvent(r)}}
@@ -89,7 +89,7 @@ func (s *Store) UpdateSource(ctx context.Context, env, actor, name string, in So
 			c.reshaped = []string{name}
 		}
 		if l := r.layout(old.Layout().Version+1, 0); !sameReading(l, old.Layout()) {
-			// Invariant 3: the old layouts stay for the rows they were written under. Where the new one begins is
+			// Rule 3: the old layouts stay for the rows they were written under. Where the new one begins is
 			// for the clock to record (SetLayoutStart).
 			r.Layouts = append(slices.Clone(old.Layouts), l)
 		}

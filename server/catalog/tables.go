@@ -248,7 +248,7 @@ func (s *Store) UpdateTable(ctx context.Context, env, actor, id string, in Table
 			return nil, nil
 		}
 		if edited {
-			r.Revision++ // Invariant 2
+			r.Revision++ // Rule 2
 			r.UpdatedBy, r.UpdatedAtMs = actor, s.opt.Now().UnixMilli()
 		}
 		c := &change{tables: []*TableRecord{r}, events: []view.LifecycleEvent{tableEvent(r, "table-updated")}}

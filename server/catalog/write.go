@@ -227,7 +227,7 @@ func (sn *Snapshot) owner(name string) InputKind {
 	return ""
 }
 
-// free refuses a name that another entity has. Invariant 1: one namespace of relation names.
+// free refuses a name that another entity has. Rule 1: one namespace of relation names.
 func (sn *Snapshot) free(name string, kind InputKind) error {
 	owner := sn.owner(name)
 	switch owner {

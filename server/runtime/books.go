@@ -10,7 +10,7 @@ import (
 )
 
 // books are the counters of a source: a fold over its stream up to Seq. They are stored together with the position,
-// so that after a kill they go on from there and balance: rows offered = rows + quarantined.
+// so that after a kill they go on from there and balance: rows offered = rows + quarantined (Invariant 10).
 type books struct {
 	Incarnation string `json:"incarnation"`
 	Seq         uint64 `json:"seq"`

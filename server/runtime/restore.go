@@ -296,6 +296,7 @@ func (w *worker) replay(ctx context.Context, p *published, compare bool) error {
 			w.lastMs = ms
 		}
 	}
+	// Invariant 4: what the flow gives for these epochs is what the journal published for them.
 	if compare && (sum != p.sum || w.def.pipeline && rows != p.rows) {
 		return fmt.Errorf("%w: epochs %d to %d give other rows now than the journal holds", errDiverged, w.checkpointed+1, p.last)
 	}
