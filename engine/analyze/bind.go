@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/streamsforge/streamsforge/engine/agg"
 	"github.com/streamsforge/streamsforge/engine/expr"
@@ -338,6 +339,9 @@ func (b *binder) keepTimestamp(written syntax.Expr, bound expr.Expr) expr.Expr {
 func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 	if isAggregate(e) {
 		return b.aggregate(e)
+	}
+	if strings.EqualFold(e.Name.Name, "GROUPING") {
+		return b.grouping(e)
 	}
 	f, found := expr.Lookup(e.Name.Name)
 	if !found || f.Operator {

@@ -22,6 +22,9 @@ type grouping struct {
 	// added are the columns that the window adds, window_start first and _ts last, set with their positions when all
 	// aggregates are known.
 	added []*expr.Column
+	// sets are the grouping sets: which keys are in each; nil: one set of them all.
+	sets      [][]bool
+	groupings []groupingCall
 	// explicit says that there is a GROUP BY.
 	explicit bool
 	// subs are the subqueries of keys and of arguments of aggregates.
@@ -39,7 +42,7 @@ func newGrouping(window *plan.Window, explicit bool) *grouping {
 }
 
 // key adds a key; the same key twice is one.
-func (g *grouping) key(e expr.Expr) {
+func (g *grouping) key(e expr.Expr) (at int) {
 	if e.Kind() == types.Unknown {
 		e = expr.As(e, types.String)
 	}
@@ -48,6 +51,7 @@ func (g *grouping) key(e expr.Expr) {
 		g.keyAt[s] = len(g.keys)
 		g.keys = append(g.keys, e)
 	}
+	return g.keyAt[s]
 }
 
 // aggColumn reads an aggregate behind the grouping. Positions are final once every key is known, which is before the
@@ -68,6 +72,9 @@ func (g *grouping) finish() {
 	for i, c := range g.added {
 		c.Index = len(g.keys) + len(g.aggs) + i
 	}
+	for i, c := range g.groupings {
+		c.column.Index = len(g.keys) + len(g.aggs) + i
+	}
 }
 
 // reduce is the grouping of a table.
@@ -80,6 +87,9 @@ func (g *grouping) reduce(node plan.Node) plan.Node {
 	aggs := make([]agg.Call, len(g.aggs))
 	for i, c := range g.aggs {
 		aggs[i] = c.Map(resolve)
+	}
+	if g.sets != nil {
+		return g.union(node, keys, aggs)
 	}
 	return plan.NewReduce(node, keys, aggs)
 }

@@ -193,22 +193,26 @@ func (q *selecting) grouping() {
 		}
 		return
 	}
-	for _, e := range s.GroupBy.Items {
-		q.bindKey(q.aliased(e))
+	positions := make([]int, len(s.GroupBy.Items))
+	for i, e := range s.GroupBy.Items {
+		positions[i] = q.bindKey(q.aliased(e))
+	}
+	if s.GroupBy.Sets != nil {
+		q.groupingSets(positions, len(keys))
 	}
 }
 
 // bindKey adds a grouping key.
-func (q *selecting) bindKey(e syntax.Expr) {
+func (q *selecting) bindKey(e syntax.Expr) (position int) {
 	b := q.binder("GROUP BY")
 	b.subs = q.group.subs
 	k, ok := b.bind(e)
 	if !ok {
 		q.node = nil
-		return
+		return -1
 	}
 	at := len(q.group.keys)
-	q.group.key(k)
+	position = q.group.key(k)
 	if c, is := e.(*syntax.ColumnRef); is && len(q.group.keys) > at {
 		mark := len(q.ds)
 		if r, found := q.resolve(q.from.scope, c); found {
@@ -216,6 +220,7 @@ func (q *selecting) bindKey(e syntax.Expr) {
 		}
 		q.ds = q.ds[:mark]
 	}
+	return position
 }
 
 // aliased replaces the alias of a select item by the item's expression, unless a column has the name.
@@ -393,6 +398,8 @@ func (q *selecting) keyFields() (names []string, whole bool) {
 			names = append(names, name)
 		}
 		return names, false
+	case q.grouped && q.group.sets != nil:
+		return nil, true
 	case q.grouped:
 		names = []string{}
 		for i := range q.group.keys {

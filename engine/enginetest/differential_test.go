@@ -370,7 +370,7 @@ func (g *generator) grouped(relation string) string {
 	}
 	sql := "SELECT " + strings.Join(items, ", ") + " FROM " + from + g.where()
 	if len(keys) > 0 {
-		sql += " GROUP BY " + pick(g, strings.Join(keys, ", "), "ALL")
+		sql += " GROUP BY " + g.groupBy(keys)
 	}
 	if g.IntN(3) == 0 {
 		sql += " HAVING " + g.aggregate() + " > " + pick(g, "0", "1", "1.5")

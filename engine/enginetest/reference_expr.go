@@ -42,6 +42,9 @@ func (e *env) truth(x syntax.Expr) bool {
 
 // value computes an expression for the current row or group.
 func (e *env) value(x syntax.Expr) types.Value {
+	if e.group != nil && len(e.rolled) > 0 && e.rolled[syntax.Format(x)] {
+		return types.Null(known(e.kind(x)))
+	}
 	switch x := x.(type) {
 	case *syntax.ColumnRef:
 		return e.columnValue(e.find(x))
@@ -438,6 +441,8 @@ func (e *env) call(c *syntax.Call) types.Value {
 		return e.aggregate(c)
 	}
 	switch name := strings.ToUpper(c.Name.Name); name {
+	case "GROUPING":
+		return e.grouping(c)
 	case "TO_LONG":
 		return e.convert(c.Args[0], types.Long)
 	case "TO_DOUBLE":

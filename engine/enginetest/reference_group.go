@@ -18,16 +18,27 @@ func (r *reference) grouped(s *syntax.Select, e *env, passed []jrow, out *table)
 	if s.Window != nil {
 		return r.windows(s, e, keys, passed, out), nil
 	}
-	groups := map[string][]jrow{}
-	for _, row := range passed {
-		k := e.on(row).key(keys)
-		groups[k] = append(groups[k], row)
+	sets := [][]int{nil}
+	if s.GroupBy != nil && s.GroupBy.Sets != nil {
+		sets = s.GroupBy.Sets
 	}
-	for _, k := range sortedKeys(groups) {
-		if weight(groups[k]) > 0 {
-			e.emit(s, out, groups[k], nil, 0, 1)
+	for _, set := range sets {
+		own := keys
+		if s.GroupBy != nil && s.GroupBy.Sets != nil {
+			own = e.rollUp(keys, set)
+		}
+		groups := map[string][]jrow{}
+		for _, row := range passed {
+			k := e.on(row).key(own)
+			groups[k] = append(groups[k], row)
+		}
+		for _, k := range sortedKeys(groups) {
+			if weight(groups[k]) > 0 {
+				e.emit(s, out, groups[k], nil, 0, 1)
+			}
 		}
 	}
+	e.rolled = nil
 	out.hasTs, out.folded = false, true
 	if s.Distinct != nil && len(s.Distinct.On) == 0 {
 		out.rows = once(out.rows)

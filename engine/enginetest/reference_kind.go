@@ -166,7 +166,7 @@ func (e *env) callKind(c *syntax.Call) types.Kind {
 		return k
 	}
 	switch name := strings.ToUpper(c.Name.Name); name {
-	case "COUNT", "TO_LONG":
+	case "COUNT", "TO_LONG", "GROUPING":
 		return types.Long
 	case "SUM":
 		if e.kind(c.Args[0]) == types.Long {

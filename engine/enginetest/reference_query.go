@@ -129,6 +129,8 @@ type env struct {
 	ctes  map[string]*table
 	// group is set behind a grouping: the rows of the group, with their weights.
 	group []jrow
+	// rolled are the keys outside of the grouping set at hand, by their text: they are NULL behind the grouping.
+	rolled map[string]bool
 	// window is the own window of a grouped row.
 	window *borders
 }

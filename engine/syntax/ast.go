@@ -189,6 +189,8 @@ type GroupBy struct {
 	All    bool
 	AllPos Pos
 	Items  []Expr
+	// Sets are the grouping sets as positions of Items; nil: one set of them all.
+	Sets [][]int
 }
 
 // Having is the HAVING clause.

@@ -285,7 +285,7 @@ func (p *parser) groupBy() *GroupBy {
 		p.take()
 		g.All, g.AllPos = true, t.Pos
 	} else {
-		g.Items = p.exprList()
+		p.groupItems(g)
 	}
 	g.Pos = p.span(start)
 	return g

@@ -124,6 +124,8 @@ func (p *printer) selectClause(s *Select) {
 		p.add(" GROUP BY ")
 		if g.All {
 			p.add("ALL")
+		} else if g.Sets != nil {
+			p.groupSets(g)
 		} else {
 			p.exprs(g.Items)
 		}
