@@ -478,3 +478,12 @@ func compareValues(a, b types.Value) int {
 	}
 	return strings.Compare(a.String(), b.String())
 }
+
+// Counters are the books of a table or pipeline; they are zero for anything else.
+func (w *World) Counters(name string) flow.Counters {
+	w.look()
+	if e, err := w.entity(name); err == nil && e.flow != nil {
+		return e.flow.Counters()
+	}
+	return flow.Counters{}
+}
