@@ -55,7 +55,7 @@ func TestFunctions(t *testing.T) {
 		"SPLIT_PART('a,b,c', ',', -1) = 'c'", "SPLIT_PART('a,b', ',', 3) = ''", "SPLIT_PART('a,b', ',', 0) IS NULL", "SPLIT_PART('ab', '', 1) = 'ab'",
 		"POSITION('' IN 'a') = 1", "POSITION('x' IN symbol) = 0", "STRPOS('über', 'b') = 2", "POSITION('r', 'stream') = 3",
 		"TRIM('xxaxx', 'x') = 'a'", "LENGTH('') = 0", "LENGTH(NULL) IS NULL", "CONCAT(NULL, NULL) = ''", "CONCAT(symbol, ':', qty, ':', price) = 'stream:3:2.5'", "REVERSE('aü') = 'üa'",
-		"FLOOR(price) = 2", "CEIL(price) = 3", "CEILING(-2.5) = -2", "SQRT(-1) IS NULL", "LN(0) IS NULL", "LOG10(-1) IS NULL", "MOD(7, 0) IS NULL", "MOD(qty, 2) = 1", "POWER(0, -1) IS NULL",
+		"FLOOR(price) = 2", "CEIL(price) = 3", "CEILING(-2.5) = -2", "SQRT(-1) IS NULL", "LN(0) IS NULL", "LOG10(-1) IS NULL", "MOD(7, 0) IS NULL", "MOD(qty, 2) = 1", "TO_STRING(MOD(qty, 2)) = '1'", "MOD(5.5, 2) = 1.5", "POWER(0, -1) IS NULL",
 		"POWER(-8, 0.5) IS NULL", "POWER(10, 400) IS NULL", "TRUNC(2.99) = 2", "TRUNC(1.239, 2) = 1.23", "TRUNC(-1.5) = -1", "SIGN(0) = 0", "EXP(1) > 2.718", "FLOOR('1') IS NULL",
 		"GREATEST(NULL, NULL) IS NULL", "GREATEST(1, 2.5) = 2.5", "LEAST('b', 'a', symbol) = 'a'", "GREATEST(price, qty) = 3", "NULLIF(qty, 4) = 3", "NULLIF(NULL, 1) IS NULL", "NULLIF('a', 'b') = 'a'",
 		"REGEXP_LIKE('a', '(') IS NULL", "REGEXP_EXTRACT('abc', 'x') IS NULL", "REGEXP_EXTRACT('abc', 'b') = 'b'", "REGEXP_EXTRACT('abc', '(b)', 2) IS NULL", "REGEXP_LIKE(symbol, '^STR') = FALSE", "REGEXP_LIKE(symbol, '(?i)^STR')",

@@ -239,7 +239,7 @@ func bindPath(k types.Kind) func(*Function, []Expr) (Expr, error) {
 		}
 		key, ok := args[1].(*Literal)
 		if !ok || key.V.IsNull() || (key.V.Kind() != types.String && key.V.Kind() != types.Long) {
-			return nil, bindErrorf(1, CodeKeyLiteral, "write "+f.Name+" 'key' or "+f.Name+" 0",
+			return nil, bindErrorf(1, CodeKeyLiteral, "write "+f.Name+" 'key' or "+f.Name+" 0; JSON_GET(x, key) takes a computed key",
 				"the key of %s must be a text or an integer literal", f.Name)
 		}
 		return call(f, k, []Expr{As(args[0], types.Json), args[1]})

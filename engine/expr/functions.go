@@ -54,6 +54,8 @@ func init() {
 			Min: 1, Max: -1, bind: bindExtreme, build: buildExtreme(1)},
 		{Name: "LEAST", Signature: "LEAST(a, ...)", Result: "common kind", Doc: "The smallest argument that is not NULL.", Example: "LEAST(1.5, 3, NULL) = 1.5",
 			Min: 1, Max: -1, bind: bindExtreme, build: buildExtreme(-1)},
+		{Name: "MOD", Signature: "MOD(a, b)", Result: "Long for Long, else Double", Doc: "The same as a % b: remainder with the sign of a; NULL for b = 0.", Example: "MOD(-7, 3) = -1",
+			Min: 2, Max: 2, bind: func(_ *Function, args []Expr) (Expr, error) { return mustLookup("%").Bind(args) }},
 		{Name: "NULLIF", Signature: "NULLIF(a, b)", Result: "kind of a", Doc: "NULL when both are equal, else a.", Example: "NULLIF(1, 1) IS NULL",
 			Min: 2, Max: 2, bind: bindNullIf},
 		{Name: "IN", Signature: "x IN (a, ...)", Result: "Bool", Doc: "True when x equals one of the values; NULL when none does and one is NULL.",

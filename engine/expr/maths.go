@@ -24,11 +24,6 @@ var mathFunctions = []scalar{
 		return 0
 	}),
 	number1("SQRT", "SQRT(x)", "Square root; NULL for a negative x.", "SQRT(9) = 3", math.Sqrt),
-	{name: "MOD", sign: "MOD(a, b)", doc: "Remainder with the sign of a, as a Double; NULL for b = 0.", example: "MOD(-7, 3) = -1",
-		params: kinds(double), min: 2, max: 2, result: double, row: func(r *rowArgs) bool {
-			r.f = math.Mod(r.double(0), r.double(1))
-			return r.double(1) != 0
-		}},
 	{name: "POWER", aliases: []string{"POW"}, sign: "POWER(x, y)", doc: "x to the power y; NULL when there is no such number.", example: "POWER(2, 10) = 1024",
 		params: kinds(double), min: 2, max: 2, result: double, row: func(r *rowArgs) bool {
 			r.f = math.Pow(r.double(0), r.double(1))
