@@ -138,16 +138,22 @@ func retentionRefused(n plan.Node) string {
 
 func nodeName(n plan.Node) string {
 	switch n.(type) {
-	case *plan.Join:
+	case *plan.Join, *plan.AsofJoin, *plan.IntervalJoin:
 		return "join"
 	case *plan.Reduce:
 		return "GROUP BY or aggregate"
 	case *plan.Unnest:
 		return "UNNEST"
-	case *plan.Union:
-		return "UNION"
+	case *plan.Union, *plan.SetOp:
+		return "set operation"
 	case *plan.Window:
 		return "window"
+	case *plan.Recursive:
+		return "recursive query"
+	case *plan.TopN:
+		return "LIMIT or DISTINCT ON"
+	case *plan.Rolling:
+		return "subquery"
 	}
 	return fmt.Sprintf("%T", n)
 }
