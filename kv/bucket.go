@@ -37,9 +37,10 @@ type Entry[T any] struct {
 
 // Bucket holds values of one type. It is safe for use by several goroutines.
 type Bucket[T any] struct {
-	name  string
-	kv    jetstream.KeyValue
-	codec codec[T]
+	name   string
+	kv     jetstream.KeyValue
+	stream jetstream.Stream // below the bucket
+	codec  codec[T]
 }
 
 // Open makes the bucket unless it exists.
@@ -50,7 +51,11 @@ func Open[T any](ctx context.Context, js jetstream.JetStream, name string, o Opt
 	if err != nil {
 		return nil, err
 	}
-	return &Bucket[T]{name: name, kv: kv, codec: codecOf[T]()}, nil
+	stream, err := js.Stream(ctx, "KV_"+name)
+	if err != nil {
+		return nil, fmt.Errorf("open bucket %s: %w", name, err)
+	}
+	return &Bucket[T]{name: name, kv: kv, stream: stream, codec: codecOf[T]()}, nil
 }
 
 func open(ctx context.Context, js jetstream.JetStream, c jetstream.KeyValueConfig) (jetstream.KeyValue, error) {
@@ -195,30 +200,82 @@ func (b *Bucket[T]) Purge(ctx context.Context, key string) error {
 // Keys lists the keys with a value that match a pattern: a key in which * stands for one part and > for all further
 // parts; empty means all. They are sorted.
 func (b *Bucket[T]) Keys(ctx context.Context, pattern string) ([]string, error) {
-	l, err := b.kv.ListKeysFiltered(ctx, or(pattern))
+	all, err := b.All(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, len(all))
+	for i := range all {
+		keys[i] = all[i].Key
+	}
+	return keys, nil
+}
+
+// written lists the keys that match a pattern and were ever written and not purged, as they are at one moment.
+func (b *Bucket[T]) written(ctx context.Context, pattern string) ([]string, error) {
+	prefix := "$KV." + b.name + "."
+	info, err := b.stream.Info(ctx, jetstream.WithSubjectFilter(prefix+or(pattern)))
 	if err != nil {
 		return nil, b.error("list", pattern, err)
 	}
-	defer func() { _ = l.Stop() }() // The list is complete, or the error is reported already.
-	var keys []string
-	for k := range l.Keys() {
-		keys = append(keys, k)
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, b.error("list", pattern, err)
+	keys := make([]string, 0, len(info.State.Subjects))
+	for subject := range info.State.Subjects {
+		keys = append(keys, strings.TrimPrefix(subject, prefix))
 	}
 	slices.Sort(keys)
-	return slices.Compact(keys), nil
+	return keys, nil
 }
 
-// All reads every value whose key matches a pattern (see Keys), sorted by key.
+// All reads every value whose key matches a pattern (see Keys), sorted by key. A key that has a value from the call to
+// the answer is in it, however often it is overwritten meanwhile.
 func (b *Bucket[T]) All(ctx context.Context, pattern string) ([]Entry[T], error) {
+	keys, err := b.written(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	last, err := b.scan(ctx, pattern)
+	if err != nil {
+		return nil, err
+	}
+	// The scan delivers what each key held when it began. A revision that was overwritten before its turn is gone by
+	// then, and the new one comes after the end of the scan: such a key is asked for by itself.
+	for _, k := range keys {
+		if _, seen := last[k]; seen {
+			continue
+		}
+		e, err := b.Get(ctx, k)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		last[k] = scanned[T]{entry: e}
+	}
+	all := make([]Entry[T], 0, len(last))
+	for _, s := range last {
+		if !s.deleted {
+			all = append(all, s.entry)
+		}
+	}
+	slices.SortFunc(all, func(x, y Entry[T]) int { return strings.Compare(x.Key, y.Key) })
+	return all, nil
+}
+
+// scanned is what a scan says of a key.
+type scanned[T any] struct {
+	entry   Entry[T]
+	deleted bool
+}
+
+// scan reads what the keys hold now, in one pass.
+func (b *Bucket[T]) scan(ctx context.Context, pattern string) (map[string]scanned[T], error) {
 	w, err := b.Watch(ctx, pattern)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Stop()
-	last := map[string]Entry[T]{}
+	last := map[string]scanned[T]{}
 	for {
 		ev, err := w.Next(ctx)
 		if err != nil {
@@ -226,16 +283,11 @@ func (b *Bucket[T]) All(ctx context.Context, pattern string) ([]Entry[T], error)
 		}
 		switch ev.Op {
 		case Put:
-			last[ev.Key] = ev.Entry
+			last[ev.Key] = scanned[T]{entry: ev.Entry}
 		case Deleted:
-			delete(last, ev.Key)
+			last[ev.Key] = scanned[T]{deleted: true}
 		case Current:
-			all := make([]Entry[T], 0, len(last))
-			for _, e := range last {
-				all = append(all, e)
-			}
-			slices.SortFunc(all, func(x, y Entry[T]) int { return strings.Compare(x.Key, y.Key) })
-			return all, nil
+			return last, nil
 		}
 	}
 }

@@ -75,4 +75,8 @@ func (w *Watcher[T]) Next(ctx context.Context) (Event[T], error) {
 func (w *Watcher[T]) Stop() {
 	_ = w.w.Stop() // The connection may be closed already.
 	w.cancel()
+	// The client library hands an update over by a channel with a bound, and closes it when the last hand-over has
+	// returned. Without a taker a watcher of a busy bucket would hang in it for ever.
+	for range w.w.Updates() {
+	}
 }

@@ -35,6 +35,7 @@ func Run(t *testing.T, memory bool, open func(t *testing.T) jetstream.JetStream)
 		{"keys and patterns", keys},
 		{"history", history},
 		{"a watcher sees everything once", watch},
+		{"a listing is whole while keys change", listing},
 		{"raw values", raw},
 		{"a value that cannot be read", unreadable},
 		{"buckets", buckets},
@@ -419,4 +420,41 @@ func keep(t *testing.T, js jetstream.JetStream, o kv.Options) {
 	if _, err := kv.OpenLeases(ctx, js, "short", time.Millisecond, o); err == nil {
 		t.Error("a time to live that the server cannot keep was accepted")
 	}
+}
+
+// listing: a key that is overwritten all the while stands in every listing, with a revision no older than the one
+// before the listing began.
+func listing(t *testing.T, js jetstream.JetStream, o kv.Options) {
+	o.History = 1
+	b, err := kv.Open[Value](t.Context(), js, "listing", o)
+	check(t, err)
+	const busy = 8
+	for i := range busy {
+		_, err := b.Create(t.Context(), fmt.Sprintf("k%d", i), Value{N: i})
+		check(t, err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := b.Put(context.WithoutCancel(t.Context()), fmt.Sprintf("k%d", i%busy), Value{N: i}); err != nil {
+				t.Errorf("put: %v", err)
+				return
+			}
+		}
+	})
+	for range 100 {
+		all, err := b.All(t.Context(), ">")
+		if err != nil || len(all) != busy {
+			t.Errorf("a listing has %d of %d keys: %v", len(all), busy, err)
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
 }
