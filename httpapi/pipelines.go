@@ -3,7 +3,10 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strconv"
 
+	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/view"
 )
@@ -157,6 +160,7 @@ func (a *API) pipelineCSV(c *Ctx) error {
 	objects := make([]members, len(rows))
 	seen := map[string]bool{}
 	var columns []string
+	weighted := slices.ContainsFunc(rows, func(r view.ResultEnvelope) bool { return r.Weight != nil })
 	for i, r := range rows {
 		if objects[i], err = parseRow(r.Row); err != nil {
 			return err
@@ -168,9 +172,21 @@ func (a *API) pipelineCSV(c *Ctx) error {
 			}
 		}
 	}
-	w.record(columns)
-	for _, o := range objects {
-		w.record(o.cells(columns))
+	header := columns
+	if weighted { // only amended results have a weight worth telling
+		header = append(slices.Clone(columns), types.WeightColumn)
+	}
+	w.record(header)
+	for i, o := range objects {
+		cells := o.cells(columns)
+		if weighted {
+			weight := int64(1)
+			if rows[i].Weight != nil {
+				weight = *rows[i].Weight
+			}
+			cells = append(cells, strconv.FormatInt(weight, 10))
+		}
+		w.record(cells)
 	}
 	return w.end()
 }

@@ -109,6 +109,9 @@ func (r *results) newest(id string, visible types.Schema, limit int) []view.Resu
 				continue
 			}
 			e := view.ResultEnvelope{PipelineID: id, Seq: b.first + int64(i), Row: zset.AppendJSON(nil, visible, b.batch, i)}
+			if w := b.batch.W(i); w != 1 {
+				e.Weight = &w
+			}
 			if hasTime && !b.batch.Cols[ts].IsNull(i) {
 				e.TimestampMs = b.batch.Cols[ts].I64[i]
 			}

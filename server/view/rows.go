@@ -64,6 +64,9 @@ type ResultEnvelope struct {
 	Seq         int64  `json:"seq"` // from 1 per start
 	TimestampMs int64  `json:"timestampMs"`
 	Row         Row    `json:"row"`
+	// Weight is there when it is not 1: a pipeline with an allowance for late rows takes a result back with -1 before
+	// it gives the amended one.
+	Weight *int64 `json:"weight,omitempty"`
 }
 
 // ReplayInfo says what a stream retains.

@@ -185,4 +185,6 @@ export interface ResultEnvelope {
   seq: number;
   timestampMs: number;
   row: Row;
+  /** Absent for 1; -1 takes an earlier result back. */
+  weight?: number;
 }
