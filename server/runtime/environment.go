@@ -68,7 +68,7 @@ func (rt *Runtime) openEnvironment(ctx context.Context, name string) (env *envir
 	if env.epochs, err = s.EnsureEpochs(ctx, name); err != nil {
 		return nil, fmt.Errorf("environment %q: %w", name, err)
 	}
-	if env.epochLog, err = streams.OpenEpochs(ctx, env.epochs, 0); err != nil {
+	if err := env.claim(ctx); err != nil {
 		return nil, fmt.Errorf("environment %q: %w", name, err)
 	}
 	sn, err := rt.opt.Catalog.Snapshot(name)
@@ -123,6 +123,26 @@ func (env *environment) sweep(ctx context.Context, sn *catalog.Snapshot) error {
 	return nil
 }
 
+// claim takes the clock over: the first record of a new term. From then on nothing of an older process gets into the
+// log of epochs any more, not even what was on its way when it ended.
+func (env *environment) claim(ctx context.Context) error {
+	var err error
+	for range claimTries {
+		if env.epochLog, err = streams.OpenEpochs(ctx, env.epochs, 0); err != nil {
+			return err
+		}
+		c, _ := env.epochLog.Clock()
+		_, err = env.epochLog.Append(ctx, streams.EpochRecord{Epoch: c.Epoch + 1, TimeMs: max(c.TimeMs, env.rt.now().UnixMilli())})
+		if !errors.Is(err, streams.ErrFenced) {
+			return err
+		}
+	}
+	return fmt.Errorf("take over the clock: %w", err)
+}
+
+// claimTries bounds how often another writer may get between the look at the tail and the first record.
+const claimTries = 20
+
 // stand puts the clock where the newest record or the newest entry of any journal is, and every entity at its own.
 func (env *environment) stand(ctx context.Context, sn *catalog.Snapshot) error {
 	c, _ := env.epochLog.Clock()
@@ -146,14 +166,12 @@ func (env *environment) stand(ctx context.Context, sn *catalog.Snapshot) error {
 			}
 		}
 	}
-	if repair || c.Epoch == 0 {
+	if repair {
 		head.Epoch++
 		if _, err := env.epochLog.Append(ctx, streams.EpochRecord{Epoch: head.Epoch, TimeMs: head.TimeMs, Positions: positions}); err != nil {
-			return fmt.Errorf("environment %q: write the first epoch: %w", env.name, err)
+			return fmt.Errorf("environment %q: write where the journals are: %w", env.name, err)
 		}
-		if repair && c.Epoch > 0 {
-			env.log.Warn("the log of epochs ends before the journals; a record was added", "from", c.Epoch, "to", head.Epoch)
-		}
+		env.log.Warn("the log of epochs ends before the journals; a record was added", "from", c.Epoch, "to", head.Epoch)
 	}
 	c, _ = env.epochLog.Clock()
 	env.term = env.epochLog.Term()

@@ -53,7 +53,11 @@ func (w *world) editTable(name string, change func(*catalog.Table)) {
 func (w *world) failWorker(name string) {
 	w.t.Helper()
 	e := w.rt.env.entity(kindTable, w.ids[name])
-	e.worker().probe <- func() { panic("a fault in the engine") }
+	select {
+	case e.worker().probe <- func() { panic("a fault in the engine") }:
+	case <-w.ctx().Done():
+		w.t.Fatalf("%s does not come to rest: %+v", name, e.observed())
+	}
 	w.await(name+" to fail", func() bool { return e.observed().Status == view.Failed })
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -228,6 +229,7 @@ func (w *world) rows(table, source string, seq uint64) map[string]int64 {
 	}
 	r, err := w.rt.TableRows(w.ctx(), "", w.ids[table], q)
 	if err != nil {
+		w.stuck()
 		w.t.Fatalf("rows of %s at %s %d: %v (status %+v)", table, source, seq, err, w.rt.Observed("", catalog.InputTable, w.ids[table]))
 	}
 	out := map[string]int64{}
@@ -247,14 +249,26 @@ func (w *world) await(what string, ok func() bool) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
+		select {
+		case err := <-w.rt.Failed():
+			w.t.Fatalf("waiting for %s: the runtime has ended: %v", what, err)
+		default:
+		}
 		if time.Now().After(deadline) {
 			for name, id := range w.ids {
 				w.t.Logf("%s is %s: %+v %+v", name, id, w.rt.Observed("", catalog.InputTable, id), w.rt.Observed("", catalog.InputPipeline, id))
 			}
+			w.stuck()
 			w.t.Fatalf("timed out waiting for %s\n%s", what, w.rt.env.clk)
 		}
 		<-tick.C
 	}
+}
+
+// stuck logs what every goroutine waits for.
+func (w *world) stuck() {
+	buf := make([]byte, 1<<20)
+	w.t.Logf("%s\n%s", w.rt.env.clk, buf[:runtime.Stack(buf, true)])
 }
 
 func same(t testing.TB, what string, got, want map[string]int64) {
