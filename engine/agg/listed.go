@@ -37,10 +37,8 @@ func readPercentile(ents []bagEntry, fraction float64, col *resultColumn) {
 	place := fraction * float64(n-1)
 	lower := int64(math.Floor(place))
 	lo := numberAt(ents, lower)
-	hi := lo
 	if part := place - float64(lower); part > 0 {
-		hi = numberAt(ents, lower+1)
-		if hi != lo {
+		if hi := numberAt(ents, lower+1); hi != lo {
 			lo += part * (hi - lo)
 		}
 	}

@@ -42,11 +42,10 @@ func (r SetRule) weight(left, right int64) int64 {
 // SetOp is INTERSECT and EXCEPT. It keeps how often each side has each row; a change of one side gives out what the rule
 // changes by.
 type SetOp struct {
-	rule   SetRule
-	sides  [2]*zset.Multiset
-	recs   zset.KeyBatch
-	weight []int64
-	out    *zset.Builder
+	rule  SetRule
+	sides [2]*zset.Multiset
+	recs  zset.KeyBatch
+	out   *zset.Builder
 }
 
 var _ Operator = (*SetOp)(nil)
