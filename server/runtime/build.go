@@ -200,7 +200,8 @@ func (w *worker) sameStarts(ctx context.Context, rec *record) error {
 func (w *worker) buildRows(ctx context.Context) error {
 	p := &progress{phase: "reading", began: w.env.rt.now()}
 	w.stats.build.Store(p)
-	head, at := w.env.clk.At()
+	_, at := w.env.clk.At()
+	var head clock.Tick
 	for {
 		to := w.clockPositions(at)
 		left := w.messagesTo(to)
@@ -214,12 +215,9 @@ func (w *worker) buildRows(ctx context.Context) error {
 		}); err != nil {
 			return err
 		}
-		next, positions := w.env.clk.At()
-		if w.messagesTo(w.clockPositions(positions)) < clock.EpochRows {
-			head, at = next, positions
+		if head, at = w.env.clk.At(); w.messagesTo(w.clockPositions(at)) < clock.EpochRows {
 			break
 		}
-		head, at = next, positions
 	}
 	p = p.in("joining")
 	w.stats.build.Store(p)

@@ -82,10 +82,12 @@ func (env *environment) writeCheckpoint(key string, m checkpoint.Meta, state []b
 	if rows != nil {
 		state = rows.AppendSnapshot(state)
 	}
-	if _, err := env.checkpoints.Save(key, m, state); err != nil {
+	began := env.rt.now()
+	in, err := env.checkpoints.Save(key, m, state)
+	if err != nil {
 		return err
 	}
-	env.saved(key, m)
+	env.saved(key, m, in.Bytes, env.rt.now().Sub(began))
 	return env.checkpoints.Prune(key, keepCheckpoints)
 }
 
@@ -164,7 +166,7 @@ func (env *environment) loadCheckpoint(key, plan string, gen uint64, st *streams
 	}
 	r := &restored{meta: m}
 	if err := json.Unmarshal(m.Extra, &r.x); err != nil || r.x.Flow > len(state) {
-		return nil, fmt.Errorf("checkpoint of %s at epoch %d: its description does not fit (%v)", key, m.Epoch, err)
+		return nil, fmt.Errorf("checkpoint of %s at epoch %d: its description does not fit the state of %d bytes: %w", key, m.Epoch, len(state), errors.Join(err, errDiverged))
 	}
 	r.flow, r.rows = state[:r.x.Flow], state[r.x.Flow:]
 	return r, nil

@@ -34,6 +34,10 @@ type entity struct {
 
 	commits     atomic.Int64
 	commitNanos atomic.Int64
+	latency     histogram
+	saveNanos   atomic.Int64 // spent on checkpoints
+	savedMs     atomic.Int64 // when the newest checkpoint was written
+	savedBytes  atomic.Int64
 	checkpoints atomic.Int64
 	lastInRate  rate
 	lastOutRate rate

@@ -32,7 +32,7 @@ type environment struct {
 	damaged     atomic.Int64
 
 	// soft ends when the environment stops in order, hard when nothing may be appended any more.
-	soft, hard         context.Context
+	soft, hard         context.Context //nolint:containedctx // the lives of the environment, not of a call
 	stopSoft, stopHard context.CancelFunc
 	left               atomic.Bool // abandoned: no checkpoint, no books
 	tasks              sync.WaitGroup
@@ -43,7 +43,6 @@ type environment struct {
 	metas    map[string][]checkpoint.Meta
 	lost     error // why the clock stopped
 	rates    map[string]*rate
-	version  uint64 // of the catalog snapshot that was applied last
 }
 
 // openEnvironment reads the clock, takes it over, and puts every source and entity where the log says it stands. Nothing
@@ -482,13 +481,16 @@ func (w *worker) reads(e *entity) bool {
 }
 
 // saved remembers what the newest checkpoints of an entity need of the logs.
-func (env *environment) saved(key string, m checkpoint.Meta) {
+func (env *environment) saved(key string, m checkpoint.Meta, bytes int64, took time.Duration) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	l := append(env.metas[key], m)
 	env.metas[key] = l[max(0, len(l)-keepCheckpoints):]
 	if e := env.entities[key]; e != nil {
 		e.checkpoints.Add(1)
+		e.saveNanos.Add(int64(took))
+		e.savedMs.Store(m.SavedMs)
+		e.savedBytes.Store(bytes)
 	}
 }
 
@@ -661,11 +663,4 @@ func (env *environment) stop() {
 			s.End(errStopped)
 		}
 	}
-}
-
-// abandon ends everything as a kill would: nothing is written any more. For tests.
-func (env *environment) abandon() {
-	env.left.Store(true)
-	env.stopHard()
-	env.stop()
 }

@@ -20,8 +20,7 @@ type history struct {
 	cursors []*sourceCursor // by input, nil for others
 	to      []uint64
 	sink    func(flow.Output)
-	rows    int // since the last flush
-	taken   int64
+	rows    int                  // since the last flush
 	done    func(rows int) error // called after each epoch
 }
 

@@ -276,10 +276,9 @@ func TestASchemaEditDecodesByPosition(t *testing.T) {
 	w.table("totals", totals)
 	seq := w.raw("trades", []byte(`{"symbol":"a","qty":1,"note":"x"}`))
 	w.rows("totals", "trades", seq)
-	s := catalog.NewSource()
 	sn, _ := w.catalog.Snapshot("")
 	rec, _ := sn.Source("trades")
-	s = rec.Source
+	s := rec.Source
 	s.Fields = append(append([]catalog.Field{}, s.Fields...), field("note", types.String))
 	if _, err := w.catalog.UpdateSource(w.ctx(), "", "test", "trades", s, true); err != nil {
 		t.Fatal(err)
@@ -572,4 +571,30 @@ func TestJournalIsCompacted(t *testing.T) {
 	w.start()
 	same(t, "newest without checkpoints", w.rows("newest", "big", seq), want)
 	same(t, "plain without checkpoints", w.rows("plain", "big", seq), wantPlain)
+}
+
+// TestACheckpointOfAnotherEngineIsNotUsed replaces the state in a checkpoint that is whole otherwise.
+func TestACheckpointOfAnotherEngineIsNotUsed(t *testing.T) {
+	w := newWorld(t)
+	w.trades()
+	w.table("totals", totals)
+	seq := w.publish("trades", trade{"a", 1})
+	want := map[string]int64{totalRow("a", 1, 1): 1}
+	same(t, "live", w.rows("totals", "trades", seq), want)
+	if err := w.rt.Close(w.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	key := kindTable + "/" + w.ids["totals"]
+	m, state, _, err := w.rt.checkpoints.Load(key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state[0] ^= 0xff
+	if _, err := w.rt.checkpoints.Save(key, m, state); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	same(t, "after the start", w.rows("totals", "trades", seq), want)
+	seq = w.publish("trades", trade{"a", 2})
+	same(t, "live again", w.rows("totals", "trades", seq), map[string]int64{totalRow("a", 2, 3): 1})
 }

@@ -101,17 +101,23 @@ func (w *worker) progress() *view.Build {
 type Stats struct {
 	Commits       int64
 	CommitSeconds float64
+	Latency       Latency
 	Checkpoints   int64
-	Steps         int64
-	Epoch         uint64
-	EpochsBehind  uint64
-	RowsIn        int64
-	RowsOut       int64
-	Filtered      int64
-	Late          int64
-	WatermarkMs   int64 // 0: none yet
-	StateBytes    int64
-	SlowReaders   int64 // subscribers that were dropped
+	// CheckpointSeconds is the time spent on writing checkpoints, CheckpointMs when the newest was taken (0: none yet by
+	// this process), CheckpointBytes its size.
+	CheckpointSeconds float64
+	CheckpointMs      int64
+	CheckpointBytes   int64
+	Steps             int64
+	Epoch             uint64
+	EpochsBehind      uint64
+	RowsIn            int64
+	RowsOut           int64
+	Filtered          int64
+	Late              int64
+	WatermarkMs       int64 // 0: none yet
+	StateBytes        int64
+	SlowReaders       int64 // subscribers that were dropped
 }
 
 // Stats reads the counters of one table or pipeline; false when it is not known.
@@ -121,6 +127,8 @@ func (rt *Runtime) Stats(env string, kind catalog.InputKind, id string) (Stats, 
 		return Stats{}, false
 	}
 	s := Stats{Commits: e.commits.Load(), CommitSeconds: float64(e.commitNanos.Load()) / 1e9, Checkpoints: e.checkpoints.Load()}
+	s.Latency = e.latency.read()
+	s.CheckpointSeconds, s.CheckpointMs, s.CheckpointBytes = float64(e.saveNanos.Load())/1e9, e.savedMs.Load(), e.savedBytes.Load()
 	if r := e.rows(); r != nil {
 		s.SlowReaders, s.StateBytes = r.Dropped(), r.Bytes()
 	}

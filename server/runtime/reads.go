@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -231,11 +232,11 @@ func (e *entity) epochOf(ctx context.Context, seq uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s, ok, err := streams.NewAssembler(st.Name()).Add(m)
-	if err != nil || !ok {
-		return 0, nil
+	epoch, err := strconv.ParseUint(m.Header.Get(streams.HeaderEpoch), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s '%s': position %d is no entry: %w", e.kind, e.label(), seq, err)
 	}
-	return s.Epoch, nil
+	return epoch, nil
 }
 
 // RowsAtEpoch reads several tables at one epoch that all of them have.

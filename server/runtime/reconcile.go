@@ -81,12 +81,11 @@ func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
 
 // wanted is one entity with what the catalog wants of it.
 type wanted struct {
-	e      *entity
-	run    catalog.Run
-	facts  catalog.Facts
-	table  *catalog.TableRecord
-	pipe   *catalog.PipelineRecord
-	inputs []string
+	e     *entity
+	run   catalog.Run
+	facts catalog.Facts
+	table *catalog.TableRecord
+	pipe  *catalog.PipelineRecord
 }
 
 // wanted lists pipelines, then tables, each behind what it reads.

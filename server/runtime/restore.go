@@ -44,7 +44,13 @@ func (w *worker) open(ctx context.Context) error {
 		}
 		if r != nil {
 			w.gen = rec.Generation
-			return w.resume(ctx, r, rec)
+			err := w.resume(ctx, r, rec)
+			if !errors.Is(err, errUnreadable) {
+				return err
+			}
+			// It is whole and the engine cannot read it, as after an update of the product.
+			w.log.Warn("a checkpoint cannot be read by this engine; the state is built again", "error", err)
+			w.reset()
 		}
 	}
 	w.gen = 1
@@ -95,7 +101,7 @@ func (w *worker) newHolding() *holding { return &holding{table: !w.def.pipeline,
 // epochs after it again and must come to the same, and nothing is appended twice.
 func (w *worker) resume(ctx context.Context, r *restored, rec *record) error {
 	if err := w.apply(r); err != nil {
-		return fmt.Errorf("checkpoint of epoch %d: %w", r.meta.Epoch, err)
+		return fmt.Errorf("checkpoint of epoch %d: %w: %w", r.meta.Epoch, errUnreadable, err)
 	}
 	p, err := w.published(ctx, r)
 	if err != nil {
@@ -239,7 +245,7 @@ func (w *worker) showPublished(ctx context.Context, r *restored, p *published) e
 	}
 	s := serve.New(w.serveOptions())
 	if err := s.Restore(r.rows, r.x.Served); err != nil {
-		return fmt.Errorf("checkpoint of epoch %d: %w", r.meta.Epoch, err)
+		return fmt.Errorf("checkpoint of epoch %d: %w: %w", r.meta.Epoch, errUnreadable, err)
 	}
 	for i, d := range p.batches {
 		s.Apply(serve.Change{
@@ -302,6 +308,9 @@ func (w *worker) replay(ctx context.Context, p *published, compare bool) error {
 	}
 	return nil
 }
+
+// errUnreadable says that a checkpoint is whole and does not fit the engine.
+var errUnreadable = errors.New("the checkpoint does not fit this engine")
 
 // errDiverged says that the state does not lead to what was published. The entity must not go on from it.
 var errDiverged = errors.New("the state does not match the journal")

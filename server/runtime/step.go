@@ -10,6 +10,7 @@ import (
 // take lets the flow take epochs in order, each with its rows and its end. Nothing is committed here: a step of many
 // epochs gives the flow exactly what many steps of one would (Invariant 6).
 func (w *worker) take(epochs []clock.Epoch) error {
+	w.stored = 0
 	for i := range epochs {
 		e := &epochs[i]
 		if len(e.Parts) == 0 && !w.tickDue(e.TimeMs) {
@@ -43,6 +44,7 @@ func (w *worker) push(e *clock.Epoch) error {
 				w.flow.Push(p.Input, in.project(p.Delta.Schema, p.Delta.Batch))
 				w.rowsIn += int64(p.Delta.Batch.N)
 			}
+			w.stored = max(w.stored, p.Delta.StoredMs)
 			in.at.Seq, in.gen = max(in.at.Seq, p.Delta.Seq), p.Delta.Generation
 			continue
 		}
@@ -86,6 +88,9 @@ func (w *worker) follow(in *input, g *clock.Segment) error {
 	in.at.Seq = g.To
 	w.rowsIn += int64(g.Batch.N)
 	w.newest = max(w.newest, g.NewestMs)
+	if n := len(g.Marks); n > 0 {
+		w.stored = max(w.stored, g.Marks[n-1].StoredMs)
+	}
 	return nil
 }
 

@@ -49,6 +49,7 @@ type worker struct {
 	at       uint64 // the border that the flow has reached
 	lastTick int64
 	newest   int64 // event time
+	stored   int64 // when the newest row of the step was stored
 	rowsIn   int64 // rows and deltas taken
 	rowsOut  int64 // rows of committed deltas or results
 	lastMs   int64 // epoch time of the newest output
@@ -328,7 +329,11 @@ func (w *worker) publish(ctx context.Context, prev, epoch uint64, ms int64, out 
 	}
 	if d != nil {
 		w.lastMs = ms
+		d.StoredMs = w.stored
 		w.serve(d, ms)
+		if w.stored > 0 && w.stats.live.Load() {
+			w.e.latency.observe(time.Duration(w.env.rt.now().UnixMilli()-w.stored) * time.Millisecond)
+		}
 	}
 	return d, nil
 }

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -288,5 +287,3 @@ func same(t testing.TB, what string, got, want map[string]int64) {
 	}
 	t.FailNow()
 }
-
-func row(format string, args ...any) string { return fmt.Sprintf(format, args...) }

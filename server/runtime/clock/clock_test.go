@@ -37,7 +37,6 @@ type world struct {
 	tracks map[string]*clock.Track
 	seq    map[string]uint64
 	total  map[string]int64            // of a source, now
-	at     []clock.Tick                // every epoch
 	truth  map[string]map[uint64]int64 // source -> epoch -> sum
 }
 

@@ -37,6 +37,7 @@ type Delta struct {
 	Generation uint64
 	Schema     types.Schema // the columns of Batch, the hidden event time included
 	Batch      *zset.Batch
+	StoredMs   int64 // when the newest row was stored that led to the delta, 0 when it is not known
 	Bytes      int
 }
 
