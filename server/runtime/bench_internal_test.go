@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/streamsforge/streamsforge/engine/types"
+	"github.com/streamsforge/streamsforge/server/view"
 )
 
 // quotes makes messages of JSON rows of about 128 bytes over 200 symbols.
@@ -112,6 +114,173 @@ func BenchmarkLatency(b *testing.B) {
 				took = append(took, time.Since(began))
 			}
 			b.StopTimer()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-us")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-us")
+		})
+	}
+}
+
+// manyGroups fills a source with messages of 1,000 rows over a number of keys.
+func (w *world) manyGroups(b *testing.B, rows, keys int) uint64 {
+	st := w.rt.env.source("quotes").stream
+	ctx := context.Background()
+	var last uint64
+	for at := 0; at < rows; {
+		var m strings.Builder
+		m.WriteByte('[')
+		for i := range 1000 {
+			if i > 0 {
+				m.WriteByte(',')
+			}
+			fmt.Fprintf(&m, `{"symbol":"S%08d","price":1.5,"qty":%d,"side":"BUY","_ts":%d,"trade_id":"00000000-0000-%012d"}`, at%keys, at%90, 1_700_000_000_000+at, at)
+			at++
+		}
+		m.WriteByte(']')
+		a, err := st.PublishAsync(ctx, []byte(m.String()), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if at >= rows {
+			if last, err = a.Wait(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	return last
+}
+
+// BenchmarkRecovery kills a runtime with a table of a million groups and measures the time until its rows are served
+// and until it has caught up.
+func BenchmarkRecovery(b *testing.B) {
+	const groups = 1_000_000
+	w := newWorld(b)
+	w.quotes()
+	w.table("groups", "SELECT symbol, COUNT(*) AS n, SUM(qty) AS qty FROM quotes GROUP BY symbol")
+	last := w.manyGroups(b, groups, groups)
+	w.awaitRows(b, "groups", last)
+	w.stop()
+	last = w.manyGroups(b, 200_000, groups)
+	w.awaitRows(b, "groups", last)
+	b.ResetTimer()
+	var served, caught time.Duration
+	for range b.N {
+		w.rt.abandon()
+		began := time.Now()
+		w.start()
+		r, err := w.rt.TableRows(context.Background(), "", w.ids["groups"], view.RowsQuery{Limit: 1})
+		if err != nil || r.TotalRows != groups {
+			b.Fatalf("%d rows, %v", r.TotalRows, err)
+		}
+		served += time.Since(began)
+		w.awaitRows(b, "groups", last)
+		caught += time.Since(began)
+	}
+	b.ReportMetric(served.Seconds()/float64(b.N), "served-s")
+	b.ReportMetric(caught.Seconds()/float64(b.N), "caught-up-s")
+	if m, err := w.rt.TableMetrics("", w.ids["groups"]); err == nil {
+		b.ReportMetric(float64(m.StateBytes)/groups, "B/group")
+	}
+}
+
+func (w *world) awaitRows(b *testing.B, table string, seq uint64) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	_, err := w.rt.TableRows(ctx, "", w.ids[table], view.RowsQuery{Limit: 1, MinPositions: map[string]uint64{"quotes": seq}})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkBackfill starts COUNT(*) over retained rows, beside a bare read and decode of the same stream.
+func BenchmarkBackfill(b *testing.B) {
+	const rows = 3_000_000
+	w := newWorld(b)
+	w.quotes()
+	last := w.manyGroups(b, rows, 1000)
+	w.await("the reader", func() bool { m, err := w.rt.SourceMetrics("", "quotes"); return err == nil && m.RowsTotal == rows })
+	src := w.rt.env.source("quotes")
+	b.ResetTimer()
+	var bare, built time.Duration
+	for i := range b.N {
+		began := time.Now()
+		c := newSourceCursor(src, 0)
+		n := 0
+		for c.at < last {
+			segs, err := c.upTo(context.Background(), min(last, c.at+8))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, g := range segs {
+				n += g.Batch.N
+			}
+		}
+		c.stop()
+		bare += time.Since(began)
+		if n != rows {
+			b.Fatalf("%d rows", n)
+		}
+		name := fmt.Sprintf("count%d", i)
+		began = time.Now()
+		w.table(name, "SELECT COUNT(*) AS n FROM quotes")
+		w.awaitRows(b, name, last)
+		built += time.Since(began)
+	}
+	b.ReportMetric(float64(rows)*float64(b.N)/bare.Seconds()/1e6, "bare-Mrow/s")
+	b.ReportMetric(float64(rows)*float64(b.N)/built.Seconds()/1e6, "built-Mrow/s")
+	b.ReportMetric(built.Seconds()/bare.Seconds(), "ratio")
+}
+
+// BenchmarkLoadedLatency measures the age of rows when they are served, at a fixed rate of messages.
+func BenchmarkLoadedLatency(b *testing.B) {
+	for _, load := range []struct{ perSecond, rows int }{{10_000, 1}, {200_000, 100}} {
+		b.Run(fmt.Sprintf("rows=%d", load.perSecond), func(b *testing.B) {
+			w := newWorld(b)
+			w.quotes()
+			w.table("t", bySymbol)
+			w.rows("t", "quotes", w.raw("quotes", quotes(1, 1)[0]))
+			sub, err := w.rt.Subscribe(w.ctx(), "", w.ids["t"])
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer sub.Close()
+			msgs := quotes(256, load.rows)
+			st := w.rt.env.source("quotes").stream
+			ctx := context.Background()
+			n := max(b.N, 2*load.perSecond/load.rows)
+			sent := make([]time.Time, n+2)
+			done := make(chan []time.Duration, 1)
+			go func() {
+				var took []time.Duration
+				next := 2 // position of the message that is waited for; the first one has been seen
+				for next < n+2 {
+					c, err := sub.Next(ctx)
+					if err != nil {
+						break
+					}
+					now := time.Now()
+					at, ok := w.rt.env.clk.PositionAt(w.rt.env.source("quotes").track, c.Epoch)
+					for ; ok && next <= int(at.Seq) && next < n+2; next++ {
+						took = append(took, now.Sub(sent[next]))
+					}
+				}
+				done <- took
+			}()
+			b.ResetTimer()
+			tick := time.NewTicker(time.Millisecond) // a producer that wakes up a thousand times a second
+			defer tick.Stop()
+			began := time.Now()
+			for i := 0; i < n; {
+				now := <-tick.C
+				due := int(now.Sub(began) * time.Duration(load.perSecond) / time.Second / time.Duration(load.rows))
+				for ; i < min(due, n); i++ {
+					sent[i+2] = time.Now()
+					if _, err := st.PublishAsync(ctx, msgs[i%len(msgs)], nil); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			took := <-done
 			slices.Sort(took)
 			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-us")
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-us")
