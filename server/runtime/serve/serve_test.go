@@ -3,8 +3,11 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -244,4 +247,32 @@ func FuzzRestore(f *testing.F) {
 			t.Fatalf("what was restored does not restore: %v", err)
 		}
 	})
+}
+
+var update = flag.Bool("update", false, "write the golden snapshot")
+
+// TestGoldenSnapshot reads rows that an earlier version has stored.
+func TestGoldenSnapshot(t *testing.T) {
+	name := filepath.Join("testdata", "rows.golden")
+	if *update {
+		s := serve.New(serve.Options{Schema: schema, Key: []int{0}})
+		s.Apply(serve.Change{Epoch: 1, Batch: delta(change{"a", 1, 0, 1}, change{"b", -300, 0, 2}, change{"", 7, 0, -1})})
+		if err := os.WriteFile(name, s.View().AppendSnapshot(nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve.New(serve.Options{Schema: schema, Key: []int{0}})
+	if err := s.Restore(b, serve.State{Epoch: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := rows(s.View()), (map[string]int64{text("a", 1): 1, text("b", -300): 2}); !maps.Equal(got, want) {
+		t.Fatalf("the golden snapshot holds %v, want %v", got, want)
+	}
+	if again := s.View().AppendSnapshot(nil); string(again) != string(b) {
+		t.Fatal("the snapshot is written differently now: give it a new version")
+	}
 }
