@@ -42,6 +42,7 @@ type entityMetrics struct {
 	runtime *runtime.Runtime
 	ingest  httpapi.Ingest
 	log     *streams.Server
+	max     int // entities of an environment that are shown
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -84,11 +85,17 @@ var (
 	entityCommits       = desc("entity_commits_total", "Entries that a table or pipeline appended to its journal.", "environment", "kind", "name")
 	entityCommitSeconds = desc("entity_commit_seconds_total", "Time that those appends took until they were acknowledged.", "environment", "kind", "name")
 	entityCheckpoints   = desc("entity_checkpoints_total", "Checkpoints that a table or pipeline wrote.", "environment", "kind", "name")
+	checkpointSeconds   = desc("entity_checkpoint_seconds_total", "Time that writing those checkpoints took.", "environment", "kind", "name")
+	checkpointLast      = desc("entity_checkpoint_last_seconds", "Time that writing the newest checkpoint took.", "environment", "kind", "name")
+	checkpointBytes     = desc("entity_checkpoint_bytes", "Size of the newest checkpoint.", "environment", "kind", "name")
+	checkpointAge       = desc("entity_checkpoint_age_seconds", "Time since the newest checkpoint was taken; it grows while nothing changes.", "environment", "kind", "name")
 	entitySteps         = desc("entity_steps_total", "Steps of a table or pipeline; a step takes one epoch or more.", "environment", "kind", "name")
 	entityBehind        = desc("entity_epochs_behind", "Epochs that a table or pipeline is behind the clock.", "environment", "kind", "name")
 	entityFiltered      = desc("entity_filtered_rows_total", "Rows that a table or pipeline left out by its conditions.", "environment", "kind", "name")
 	entitySlow          = desc("entity_slow_subscribers_total", "Subscribers that were dropped because they did not keep up.", "environment", "kind", "name")
 	watermarkLag        = desc("pipeline_watermark_lag_seconds", "Server time less the watermark of a running pipeline.", "environment", "pipeline")
+
+	entityLatency = desc("entity_latency_seconds", "From the storing of the newest input message of a step until the step was served.", "environment", "kind")
 
 	clockEpoch    = desc("clock_epoch", "Newest epoch of an environment.", "environment")
 	clockRecords  = desc("clock_epochs_total", "Epochs recorded since the start.", "environment")
@@ -108,17 +115,18 @@ func (m *entityMetrics) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (m *entityMetrics) Collect(out chan<- prometheus.Metric) {
+	logs := entityLogs{}
 	for _, env := range m.catalog.Environments() {
 		sn, err := m.catalog.Snapshot(env.Name)
 		if err != nil {
 			continue // the environment went away between the two calls
 		}
-		m.environment(env.Name, sn, out)
+		m.environment(env.Name, sn, logs, out)
 	}
-	m.store(out)
+	m.store(logs, out)
 }
 
-func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<- prometheus.Metric) {
+func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, logs entityLogs, out chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, v int64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
@@ -131,11 +139,13 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 		gauge(clockInterval, c.IntervalSeconds, env)
 		counter(damaged, c.DamagedCheckpoints, env)
 	}
-	left := maxEntities
+	m.latency(env, out)
+	left := m.max
 	for _, s := range sn.Sources() {
 		if left--; left < 0 {
 			break
 		}
+		logs.source(env, s.Name)
 		if s.Kind == catalog.KindIngest {
 			m.pushed(env, s.Name, out)
 		}
@@ -154,6 +164,7 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 		if left--; left < 0 {
 			break
 		}
+		logs.table(env, t.ID, t.Name)
 		m.entity(env, catalog.InputTable, t.ID, t.Name, out)
 		v, err := m.runtime.TableMetrics(env, t.ID)
 		if err != nil {
@@ -175,6 +186,7 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 			continue
 		}
 		seen[p.Name] = true
+		logs.pipeline(env, p.ID, p.Name)
 		m.entity(env, catalog.InputPipeline, p.ID, p.Name, out)
 		v, err := m.runtime.PipelineMetrics(env, p.ID)
 		if err != nil {
@@ -186,7 +198,7 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, out chan<-
 		counter(pipelineWindows, v.WindowsClosed, env, p.Name)
 		gauge(pipelineEpoch, float64(v.Epoch), env, p.Name)
 	}
-	hidden := len(sn.Sources()) + len(sn.Tables()) + len(sn.Pipelines()) - maxEntities
+	hidden := len(sn.Sources()) + len(sn.Tables()) + len(sn.Pipelines()) - m.max
 	gauge(entitiesHidden, float64(max(0, hidden)), env)
 }
 
@@ -231,6 +243,14 @@ func (m *entityMetrics) entity(env string, kind catalog.InputKind, id, name stri
 	send(entityCommits, prometheus.CounterValue, float64(s.Commits))
 	send(entityCommitSeconds, prometheus.CounterValue, s.CommitSeconds)
 	send(entityCheckpoints, prometheus.CounterValue, float64(s.Checkpoints))
+	send(checkpointSeconds, prometheus.CounterValue, s.CheckpointSeconds)
+	if s.Checkpoints > 0 {
+		send(checkpointLast, prometheus.GaugeValue, s.LastCheckpointSeconds)
+		send(checkpointBytes, prometheus.GaugeValue, float64(s.CheckpointBytes))
+	}
+	if s.CheckpointMs > 0 {
+		send(checkpointAge, prometheus.GaugeValue, max(0, time.Since(time.UnixMilli(s.CheckpointMs)).Seconds()))
+	}
 	send(entitySteps, prometheus.CounterValue, float64(s.Steps))
 	send(entityBehind, prometheus.GaugeValue, float64(s.EpochsBehind))
 	send(entityFiltered, prometheus.CounterValue, float64(s.Filtered))
@@ -241,6 +261,21 @@ func (m *entityMetrics) entity(env string, kind catalog.InputKind, id, name stri
 	}
 }
 
+// latency reports how old rows were when they were served, of all tables and of all pipelines.
+func (m *entityMetrics) latency(env string, out chan<- prometheus.Metric) {
+	for _, kind := range []catalog.InputKind{catalog.InputTable, catalog.InputPipeline} {
+		l, ok := m.runtime.Latency(env, kind)
+		if !ok {
+			continue
+		}
+		buckets := make(map[float64]uint64, len(l.Buckets))
+		for i, n := range l.Buckets {
+			buckets[runtime.LatencyBounds[i]] = n
+		}
+		out <- prometheus.MustNewConstHistogram(entityLatency, l.Count, l.Seconds, buckets, env, string(kind))
+	}
+}
+
 func one(yes bool) float64 {
 	if yes {
 		return 1
@@ -248,7 +283,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-func (m *entityMetrics) store(out chan<- prometheus.Metric) {
+func (m *entityMetrics) store(logs entityLogs, out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	info, err := m.log.JetStream().AccountInfo(ctx)
@@ -263,4 +298,9 @@ func (m *entityMetrics) store(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(logOverflows, prometheus.CounterValue, float64(n), stream)
 	}
 	out <- prometheus.MustNewConstMetric(logStreams, prometheus.GaugeValue, float64(info.Streams))
+	sizes, err := m.log.Sizes(ctx)
+	if err != nil {
+		return
+	}
+	logs.report(sizes, out)
 }

@@ -253,7 +253,7 @@ func (s *Server) openGate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.registry.Register(&entityMetrics{catalog: s.catalog, runtime: s.runtime, ingest: s.intake.Ingest(), log: s.log}); err != nil {
+	if err := s.registry.Register(&entityMetrics{catalog: s.catalog, runtime: s.runtime, ingest: s.intake.Ingest(), log: s.log, max: maxEntities}); err != nil {
 		return err
 	}
 	api, err := httpapi.New(httpapi.Options{

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,7 @@ func TestMetrics(t *testing.T) {
 			`streamsforge_entity_running{environment="default",kind="table",name="positions"} 1`, `streamsforge_entity_running{environment="default",kind="table",name="hot_symbols"} 0`,
 			`streamsforge_entity_commits_total{environment="default",kind="table",name="positions"}`, `streamsforge_entity_commit_seconds_total{`, `streamsforge_entity_epochs_behind{`,
 			`streamsforge_pipeline_watermark_lag_seconds{`, `streamsforge_clock_epoch{environment="default"}`, `streamsforge_nats_refused_operations_total `,
+			`streamsforge_entity_latency_seconds_bucket{environment="default",kind="table",le="0.001"}`, `streamsforge_entity_latency_seconds_count{environment="default",kind="pipeline"}`,
 			`streamsforge_jetstream_bytes{storage="file"}`, `streamsforge_http_requests_total{`,
 		} {
 			if !strings.Contains(text, name) {
@@ -251,6 +253,96 @@ func TestIngestMetrics(t *testing.T) {
 		line := fmt.Sprintf("streamsforge_ingest_%s{environment=\"default\",source=\"pushed\"} %d\n", name, want)
 		if !strings.Contains(text, line) {
 			t.Errorf("no %q in /metrics", line)
+		}
+	}
+}
+
+// value reads one series of a scrape; ok is false when it is not there.
+func value(t *testing.T, text, series string) (v float64, ok bool) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if rest, found := strings.CutPrefix(line, series+" "); found {
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			if err != nil {
+				t.Fatalf("%s: %v", series, err)
+			}
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// TestWorkMetrics follows pushed rows into a table: how old they were when they were served, the checkpoint that holds
+// them and the streams that they are in. After a restart the age of the checkpoint goes on.
+func TestWorkMetrics(t *testing.T) {
+	c := settings(t.TempDir())
+	c.Seed.Demo = false
+	c.Tables.Checkpoint = 100 * time.Millisecond
+	r := start(t, c)
+	r.do(t, http.StatusCreated, http.MethodPost, "/api/sources", map[string]any{
+		"name": "pushed", "kind": "ingest", "ingest": map[string]any{"policy": "Inline"}, "fields": []map[string]string{{"name": "a", "type": "Long"}}}, nil)
+	var table struct{ ID string }
+	r.do(t, http.StatusCreated, http.MethodPost, "/api/tables", map[string]string{"name": "sums", "sql": "SELECT a, COUNT(*) AS n FROM pushed GROUP BY a"}, &table)
+	r.do(t, http.StatusOK, http.MethodPost, "/api/tables/"+table.ID+"/start", nil, nil)
+	const (
+		source = `{environment="default",kind="source",log="rows",name="pushed"}`
+		deltas = `{environment="default",kind="table",log="deltas",name="sums"}`
+		sums   = `{environment="default",kind="table",name="sums"}`
+		tables = `environment="default",kind="table"`
+	)
+	var text string
+	pushes := 0.0
+	await(t, func() string {
+		// Rows that a table finds when it is built have waited for it and do not count; sooner or later it is live.
+		r.do(t, http.StatusAccepted, http.MethodPost, "/api/sources/pushed/events", map[string]any{"events": []map[string]int{{"a": 1}}}, nil)
+		pushes++
+		text = r.do(t, http.StatusOK, http.MethodGet, "/metrics", nil, nil)
+		for _, series := range []string{
+			"streamsforge_entity_latency_seconds_count{" + tables + "}", "streamsforge_entity_checkpoint_seconds_total" + sums,
+			"streamsforge_entity_checkpoint_last_seconds" + sums, "streamsforge_entity_checkpoint_bytes" + sums,
+			"streamsforge_entity_checkpoint_age_seconds" + sums, "streamsforge_jetstream_stream_messages" + deltas, "streamsforge_jetstream_stream_bytes" + deltas,
+		} {
+			if v, _ := value(t, text, series); v <= 0 {
+				return "nothing in " + series
+			}
+		}
+		return ""
+	})
+	count, _ := value(t, text, "streamsforge_entity_latency_seconds_count{"+tables+"}")
+	if all, _ := value(t, text, "streamsforge_entity_latency_seconds_bucket{"+tables+`,le="+Inf"}`); all != count {
+		t.Errorf("the last bucket has %v of %v observations", all, count)
+	}
+	if sum, ok := value(t, text, "streamsforge_entity_latency_seconds_sum{"+tables+"}"); !ok || sum > 60*count {
+		t.Errorf("%v rows waited %v seconds in all: that is no latency in seconds", count, sum)
+	}
+	if n, ok := value(t, text, `streamsforge_entity_latency_seconds_count{environment="default",kind="pipeline"}`); !ok || n != 0 {
+		t.Errorf("without a pipeline its kind counts %v (%v)", n, ok)
+	}
+	if n, _ := value(t, text, "streamsforge_jetstream_stream_messages"+source); n != pushes {
+		t.Errorf("%v messages in the log of the source after %v pushes", n, pushes)
+	}
+	if age, _ := value(t, text, "streamsforge_entity_checkpoint_age_seconds"+sums); age > 60 {
+		t.Errorf("the newest checkpoint is %v seconds old", age)
+	}
+	if strings.Contains(text, `log="late"`) || strings.Contains(text, "EPOCHS") {
+		t.Error("streams are shown that do not exist or belong to no entity")
+	}
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	// Nothing changes any more, so the next process has a checkpoint without writing one.
+	c.Tables.Checkpoint = time.Hour
+	again := start(t, c)
+	await(t, func() string {
+		text = again.do(t, http.StatusOK, http.MethodGet, "/metrics", nil, nil)
+		if v, _ := value(t, text, "streamsforge_entity_checkpoint_age_seconds"+sums); v <= 0 {
+			return "the checkpoint of the process before has no age"
+		}
+		return ""
+	})
+	if n, ok := value(t, text, "streamsforge_entity_checkpoints_total"+sums); ok && n == 0 {
+		if _, ok := value(t, text, "streamsforge_entity_checkpoint_last_seconds"+sums); ok {
+			t.Error("a checkpoint that this process did not write has a duration")
 		}
 	}
 }

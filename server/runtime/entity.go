@@ -36,7 +36,8 @@ type entity struct {
 	commitNanos atomic.Int64
 	latency     histogram
 	saveNanos   atomic.Int64 // spent on checkpoints
-	savedMs     atomic.Int64 // when the newest checkpoint was written
+	lastNanos   atomic.Int64 // of that, on the newest one
+	savedMs     atomic.Int64 // when the newest checkpoint was taken, which may be the restored one
 	savedBytes  atomic.Int64
 	checkpoints atomic.Int64
 	lastInRate  rate
@@ -290,6 +291,13 @@ func (e *entity) stateAt(ctx context.Context, epoch uint64) (inputState, bool, e
 func (e *entity) counted(took time.Duration) {
 	e.commits.Add(1)
 	e.commitNanos.Add(int64(took))
+}
+
+// showed notes how old the newest row of a step was when it was served. The environment keeps a sum of its own: one
+// made of the entities would go back when an entity is deleted.
+func (e *entity) showed(age time.Duration) {
+	e.latency.observe(age)
+	e.env.latencyOf(e.kind).observe(age)
 }
 
 func (e *entity) warn(err error) {

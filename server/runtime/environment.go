@@ -31,6 +31,8 @@ type environment struct {
 	checkpoints *checkpoint.Store
 	damaged     atomic.Int64
 
+	tableLatency, pipelineLatency histogram
+
 	// soft ends when the environment stops in order, hard when nothing may be appended any more.
 	soft, hard         context.Context //nolint:containedctx // the lives of the environment, not of a call
 	stopSoft, stopHard context.CancelFunc
@@ -480,6 +482,14 @@ func (w *worker) reads(e *entity) bool {
 	return false
 }
 
+// latencyOf is the histogram of all entities of a kind.
+func (env *environment) latencyOf(kind string) *histogram {
+	if kind == kindPipeline {
+		return &env.pipelineLatency
+	}
+	return &env.tableLatency
+}
+
 // saved remembers what the newest checkpoints of an entity need of the logs.
 func (env *environment) saved(key string, m checkpoint.Meta, bytes int64, took time.Duration) {
 	env.mu.Lock()
@@ -489,6 +499,7 @@ func (env *environment) saved(key string, m checkpoint.Meta, bytes int64, took t
 	if e := env.entities[key]; e != nil {
 		e.checkpoints.Add(1)
 		e.saveNanos.Add(int64(took))
+		e.lastNanos.Store(int64(took))
 		e.savedMs.Store(m.SavedMs)
 		e.savedBytes.Store(bytes)
 	}

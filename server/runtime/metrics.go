@@ -103,21 +103,23 @@ type Stats struct {
 	CommitSeconds float64
 	Latency       Latency
 	Checkpoints   int64
-	// CheckpointSeconds is the time spent on writing checkpoints, CheckpointMs when the newest was taken (0: none yet by
-	// this process), CheckpointBytes its size.
-	CheckpointSeconds float64
-	CheckpointMs      int64
-	CheckpointBytes   int64
-	Steps             int64
-	Epoch             uint64
-	EpochsBehind      uint64
-	RowsIn            int64
-	RowsOut           int64
-	Filtered          int64
-	Late              int64
-	WatermarkMs       int64 // 0: none yet
-	StateBytes        int64
-	SlowReaders       int64 // subscribers that were dropped
+	// CheckpointSeconds is the time spent on writing checkpoints, LastCheckpointSeconds that of the newest one and
+	// CheckpointBytes its size; all are 0 until this process has written one. CheckpointMs is when the newest was taken,
+	// by this process or the one before (0: there is none).
+	CheckpointSeconds     float64
+	LastCheckpointSeconds float64
+	CheckpointMs          int64
+	CheckpointBytes       int64
+	Steps                 int64
+	Epoch                 uint64
+	EpochsBehind          uint64
+	RowsIn                int64
+	RowsOut               int64
+	Filtered              int64
+	Late                  int64
+	WatermarkMs           int64 // 0: none yet
+	StateBytes            int64
+	SlowReaders           int64 // subscribers that were dropped
 }
 
 // Stats reads the counters of one table or pipeline; false when it is not known.
@@ -129,6 +131,7 @@ func (rt *Runtime) Stats(env string, kind catalog.InputKind, id string) (Stats, 
 	s := Stats{Commits: e.commits.Load(), CommitSeconds: float64(e.commitNanos.Load()) / 1e9, Checkpoints: e.checkpoints.Load()}
 	s.Latency = e.latency.read()
 	s.CheckpointSeconds, s.CheckpointMs, s.CheckpointBytes = float64(e.saveNanos.Load())/1e9, e.savedMs.Load(), e.savedBytes.Load()
+	s.LastCheckpointSeconds = float64(e.lastNanos.Load()) / 1e9
 	if r := e.rows(); r != nil {
 		s.SlowReaders, s.StateBytes = r.Dropped(), r.Bytes()
 	}
@@ -143,6 +146,15 @@ func (rt *Runtime) Stats(env string, kind catalog.InputKind, id string) (Stats, 
 		}
 	}
 	return s, true
+}
+
+// Latency reads the histogram of all tables or all pipelines of an environment; false when it is not known.
+func (rt *Runtime) Latency(env string, kind catalog.InputKind) (Latency, bool) {
+	v, err := rt.environment(env)
+	if err != nil {
+		return Latency{}, false
+	}
+	return v.latencyOf(kindOf(kind)).read(), true
 }
 
 // ClockStats are the counters of an environment's clock.

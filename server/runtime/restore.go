@@ -103,6 +103,7 @@ func (w *worker) resume(ctx context.Context, r *restored, rec *record) error {
 	if err := w.apply(r); err != nil {
 		return fmt.Errorf("checkpoint of epoch %d: %w: %w", r.meta.Epoch, errUnreadable, err)
 	}
+	w.e.savedMs.CompareAndSwap(0, r.meta.SavedMs) // a start is no new checkpoint: its age goes on
 	p, err := w.published(ctx, r)
 	if err != nil {
 		return err

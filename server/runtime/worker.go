@@ -332,7 +332,7 @@ func (w *worker) publish(ctx context.Context, prev, epoch uint64, ms int64, out 
 		d.StoredMs = w.stored
 		w.serve(d, ms)
 		if w.stored > 0 && w.stats.live.Load() {
-			w.e.latency.observe(time.Duration(w.env.rt.now().UnixMilli()-w.stored) * time.Millisecond)
+			w.e.showed(time.Duration(w.env.rt.now().UnixMilli()-w.stored) * time.Millisecond)
 		}
 	}
 	return d, nil
