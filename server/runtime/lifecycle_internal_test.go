@@ -328,11 +328,13 @@ func TestANewQueryIsSwappedIn(t *testing.T) {
 		w.kill()
 		same(t, "after a kill", w.rows("totals", "trades", seq), map[string]int64{totalRow("a", 2, 5): 1, totalRow("b", 1, 2): 1})
 		same(t, "the dependent after a kill", w.rows("grand", "trades", seq), map[string]int64{`{"grand":7,"n":3}`: 1})
+		w.rt.abandon()
 		for _, name := range []string{"totals", "grand"} {
 			if err := w.rt.checkpoints.Remove(kindTable + "/" + w.ids[name]); err != nil {
 				t.Fatal(err)
 			}
 		}
+		w.start()
 	}
 	// A query that cannot be built leaves the old one serving, and says why.
 	w.editTable("totals", func(d *catalog.Table) { d.SQL = "SELECT nothing FROM trades" })

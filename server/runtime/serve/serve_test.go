@@ -65,7 +65,7 @@ func TestViewsEqualAModel(t *testing.T) {
 		moments := map[uint64]map[string]int64{0: {}}
 		views := map[uint64]*serve.View{0: s.View()}
 		epoch := uint64(0)
-		for range rapid.IntRange(1, 60).Draw(t, "deltas") {
+		for range rapid.IntRange(1, 25).Draw(t, "deltas") {
 			prev := epoch
 			epoch += rapid.Uint64Range(1, 3).Draw(t, "epochs")
 			var cs []change
