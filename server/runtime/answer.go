@@ -105,7 +105,12 @@ func (a *Answers) answer(r micro.Request, read func(context.Context, string, req
 	}
 	if err != nil {
 		code, text := status(err)
-		_ = r.Error(strconv.Itoa(code), text, nil) // nobody is left to tell when the reply cannot be sent
+		// Not r.Error: it notes the error in the request, which the library reads as soon as the handler has returned, and
+		// this goroutine answers later.
+		_ = r.Respond(nil, micro.WithHeaders(micro.Headers{ // nobody is left to tell when the reply cannot be sent
+			micro.ErrorHeader:     []string{text},
+			micro.ErrorCodeHeader: []string{strconv.Itoa(code)},
+		}))
 		return
 	}
 	_ = r.Respond(out)
