@@ -22,17 +22,26 @@ func (g *generator) scalar(k types.Kind) string {
 	case types.Long:
 		return pick(g, "("+sub(k)+pick(g, " + ", " - ", " * ", " % ")+sub(k)+")", "ABS("+sub(k)+")", "-("+sub(k)+")",
 			"TO_LONG("+sub(pick(g, types.String, types.Double, types.Bool))+")", "COALESCE("+sub(k)+", 0)",
-			"COALESCE("+sub(k)+", "+sub(pick(g, types.String, types.Double))+")", "ROUND("+sub(k)+", 1)", "CAST("+g.alias()+".t AS BIGINT)")
+			"COALESCE("+sub(k)+", "+sub(pick(g, types.String, types.Double))+")", "ROUND("+sub(k)+", 1)", "CAST("+g.alias()+".t AS BIGINT)",
+			"LENGTH("+sub(types.String)+")", "STRPOS("+sub(types.String)+", "+sub(types.String)+")", "NULLIF("+sub(k)+", "+sub(k)+")",
+			pick(g, "GREATEST", "LEAST")+"("+sub(k)+", "+sub(k)+")", "MOD("+sub(k)+", 3)")
 	case types.Double:
 		return pick(g, "("+sub(k)+pick(g, " + ", " - ", " * ", " / ", " % ")+sub(pick(g, k, types.Long))+")", "ROUND("+sub(k)+", "+pick(g, "0", "1", "2", "-1")+")",
 			"ROUND("+sub(k)+")", "CAST("+sub(pick(g, types.String, types.Long))+" AS DOUBLE)", "("+sub(types.Long)+" / "+sub(types.Long)+")",
-			"ABS("+sub(k)+")", "-("+sub(k)+")", "("+g.alias()+".t + "+sub(types.Long)+")", "COALESCE("+sub(k)+", "+sub(types.Long)+")")
+			"ABS("+sub(k)+")", "-("+sub(k)+")", "("+g.alias()+".t + "+sub(types.Long)+")", "COALESCE("+sub(k)+", "+sub(types.Long)+")",
+			pick(g, "FLOOR", "CEIL", "SIGN", "SQRT")+"("+sub(pick(g, k, types.Long))+")", "NULLIF("+sub(k)+", "+sub(k)+")", pick(g, "GREATEST", "LEAST")+"("+sub(k)+", "+sub(k)+")",
+			"ROUND(LN("+sub(k)+"), 6)")
 	case types.Bool:
 		return g.truth()
 	}
 	return pick(g, "UPPER("+sub(k)+")", "LOWER("+sub(k)+")", "("+sub(k)+" || "+sub(k)+")", "TO_STRING("+sub(pick(g, types.Long, types.Double, types.Bool))+")",
 		"COALESCE("+sub(k)+", 'none')", "IF("+sub(types.Bool)+", "+sub(k)+", 'else')", "TO_STRING(TO_TIMESTAMP("+g.alias()+".t))",
-		"CAST("+g.alias()+".t AS TEXT)", "("+sub(k)+" || "+sub(types.Long)+")", "TO_STRING("+g.alias()+".j)", "TO_STRING("+g.alias()+".l)")
+		"CAST("+g.alias()+".t AS TEXT)", "("+sub(k)+" || "+sub(types.Long)+")", "TO_STRING("+g.alias()+".j)", "TO_STRING("+g.alias()+".l)",
+		"SUBSTRING("+sub(k)+", "+pick(g, "1", "2", "-1", "0")+", "+pick(g, "0", "1", "2", "3")+")", "SUBSTRING("+sub(k)+", 2)",
+		pick(g, "LEFT", "RIGHT")+"("+sub(k)+", "+pick(g, "1", "2", "-1", "0")+")", pick(g, "LPAD", "RPAD")+"("+sub(k)+", 3, "+pick(g, "'*'", "'ä-'")+")",
+		pick(g, "TRIM", "LTRIM", "RTRIM")+"("+sub(k)+")", pick(g, "TRIM", "LTRIM", "RTRIM")+"("+sub(k)+", 'aA ')", "REPLACE("+sub(k)+", 'A', "+sub(k)+")",
+		"REVERSE("+sub(k)+")", "REPEAT("+sub(k)+", 2)", "SPLIT_PART("+sub(k)+", '.', "+pick(g, "1", "2", "-1")+")", "MD5("+sub(k)+")",
+		"CONCAT("+sub(k)+", "+sub(types.Long)+", "+sub(k)+")", "NULLIF("+sub(k)+", "+sub(k)+")", pick(g, "GREATEST", "LEAST")+"("+sub(k)+", "+sub(k)+")")
 }
 
 // truth makes a condition.
@@ -49,7 +58,8 @@ func (g *generator) truth() string {
 		"("+sub(types.Long)+" "+not+"IN (1, 2, 3.0))", "("+sub(types.String)+" "+not+"IN ('A', 'Ä'))",
 		"("+sub(types.String)+" "+not+"LIKE "+pick(g, "'A%'", "'%'", "'_'", "'%a%'", "'a\\%b'", "''", "'_%'")+")",
 		"("+sub(types.String)+" "+not+"ILIKE 'a%')", "("+sub(types.String)+" LIKE 'a!%b' ESCAPE '!')",
-		"("+sub(n)+" IS "+not+"DISTINCT FROM "+sub(n)+")", "("+g.alias()+".t"+compare()+sub(n)+")", "TO_BOOL("+sub(pick(g, n, types.String))+")")
+		"("+sub(n)+" IS "+not+"DISTINCT FROM "+sub(n)+")", "("+g.alias()+".t"+compare()+sub(n)+")", "TO_BOOL("+sub(pick(g, n, types.String))+")",
+		"STARTS_WITH("+sub(types.String)+", "+sub(types.String)+")")
 }
 
 func (g *generator) alias() string {

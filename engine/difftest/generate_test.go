@@ -83,7 +83,7 @@ func (g *generator) cell(f types.Field) types.Value {
 // statement makes a table's statement.
 func (g *generator) statement() string {
 	g.depth = 0
-	switch g.IntN(16) {
+	switch g.IntN(19) {
 	case 0, 1:
 		return g.plain()
 	case 2:
@@ -99,6 +99,10 @@ func (g *generator) statement() string {
 		return g.membership()
 	case 9:
 		return g.withQuery()
+	case 11:
+		return g.recursive()
+	case 12, 13:
+		return g.groupingSets()
 	case 10:
 		g.aliases = []string{"r"}
 		return "SELECT " + g.columns("r") + " FROM events AS r" + g.where() + " LATEST BY (" + pick(g, "k", "a", "k, a", "r.f") + ")"
@@ -195,6 +199,9 @@ func (g *generator) membership() string {
 		pick(g, "", "NOT ")+"EXISTS (SELECT 1 FROM "+g.relation()+" AS q WHERE q.k = r.k AND q.f)",
 		pick(g, "", "NOT ")+"EXISTS (SELECT 1 FROM "+g.relation()+" AS q WHERE q.a = r.b)",
 		"r.a "+pick(g, ">", "<=", "=")+" (SELECT "+pick(g, "MAX", "MIN", "SUM")+"(q.b) FROM "+g.relation()+" AS q)",
+		pick(g, "", "NOT ")+"EXISTS (SELECT 1 FROM "+g.relation()+" AS q WHERE q.a < r.b AND q.k = r.k)",
+		"("+g.scalar(types.Bool)+" OR r.k IN (SELECT q.k FROM "+g.relation()+" AS q WHERE q.f))",
+		"r.a "+pick(g, "<", ">=")+" (SELECT COUNT(*) FROM "+g.relation()+" AS q WHERE q.k = r.k)",
 		"r.x >= (SELECT AVG(q.x) FROM "+g.relation()+" AS q WHERE q.k = r.k)")
 	if g.chance(3) {
 		condition += " AND " + g.scalar(types.Bool)
@@ -219,7 +226,7 @@ func (g *generator) grouped() string {
 	g.aliases = []string{"r"}
 	from := g.from("r")
 	if g.chance(4) {
-		from += pick(g, ", UNNEST(r.l) AS e", " CROSS JOIN UNNEST(r.l) AS e")
+		from += pick(g, ", UNNEST(r.l) AS e", " CROSS JOIN UNNEST(r.l) AS e", " LEFT JOIN UNNEST(r.l) AS e")
 	}
 	return g.groupedOver(from + g.where())
 }
@@ -251,7 +258,15 @@ func (g *generator) aggregate() string {
 		if g.chance(6) {
 			filter = " FILTER (WHERE " + g.scalar(types.Bool) + ")"
 		}
-		switch g.IntN(8) {
+		switch g.IntN(11) {
+		case 8:
+			small := pick(g, "r.a % 100", "r.x % 10", "r.b")
+			return "ROUND(" + pick(g, "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP") + "(" + strings.Replace(small, "r.b", "r.b % 7", 1) + ")" + filter + ", 5)"
+		case 9:
+			return "ROUND(" + pick(g, "MEDIAN(", "PERCENTILE_CONT(0.25, ", "PERCENTILE_CONT(0.9, ") + pick(g, "r.a % 100", "r.x % 10") + ")" + filter + ", 5)"
+		case 10:
+			x := pick(g, "r.k", g.scalar(types.String))
+			return pick(g, "STRING_AGG("+x+", ',' ORDER BY "+x+pick(g, "", " DESC")+")"+filter, pick(g, "BOOL_AND", "BOOL_OR")+"("+g.scalar(types.Bool)+")"+filter)
 		case 0:
 			return "COUNT(*)" + filter
 		case 1:
@@ -296,4 +311,18 @@ func (g *generator) joined() string {
 		return "SELECT " + g.scalar(types.String) + " AS c1, " + g.scalar(types.Long) + " AS c2, r.x AS c3, q.x AS c4, q.k AS c5 FROM " + from
 	}
 	return g.groupedOver(from)
+}
+
+// recursive is the reach of a graph, whose edges come and go.
+func (g *generator) recursive() string {
+	edges := pick(g, "bag", "state", "newest")
+	return "WITH RECURSIVE w AS (SELECT d.a AS a, d.b AS b FROM " + edges + " AS d WHERE d.a IS NOT NULL UNION SELECT w.a AS a, q.b AS b FROM w JOIN " + edges +
+		" AS q ON q.a = w.b" + pick(g, "", " WHERE q.f") + ") " + pick(g, "SELECT w.a AS a, w.b AS b FROM w", "SELECT w.a AS a, COUNT(*) AS n FROM w GROUP BY w.a")
+}
+
+func (g *generator) groupingSets() string {
+	g.aliases = []string{"r"}
+	sets := pick(g, "ROLLUP (r.k, r.f)", "CUBE (r.k, r.f)", "GROUPING SETS ((r.k), (r.f), ())", "r.k, ROLLUP (r.f)", "GROUPING SETS ((r.k, r.f), (r.k))")
+	return "SELECT r.k AS c1, r.f AS c2, " + g.aggregate() + " AS g0, " + g.aggregate() + " AS g1, GROUPING(r.k, r.f) AS g FROM " + g.from("r") + g.where() +
+		" GROUP BY " + sets + pick(g, "", "", " HAVING COUNT(*) > 1")
 }

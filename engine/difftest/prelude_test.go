@@ -201,6 +201,7 @@ CREATE AGGREGATE sf.max(timestamptz) (sfunc = sf.t_max, stype = timestamptz);
 func prelude() string {
 	var b strings.Builder
 	b.WriteString(base)
+	b.WriteString(functions)
 	define := func(name, a, c, result, body string) {
 		fmt.Fprintf(&b, "CREATE FUNCTION sf.%s(a %s, b %s) RETURNS %s LANGUAGE sql IMMUTABLE AS $$SELECT %s$$;\n", name, a, c, result, body)
 	}

@@ -253,20 +253,39 @@ func (t *translator) function(e *syntax.Call) {
 				t.add(")")
 			}
 		}
-	case "ABS", "ROUND", "UPPER", "LOWER":
+	case "ABS", "ROUND", "UPPER", "LOWER", "LENGTH", "STRPOS", "LEFT", "RIGHT", "LPAD", "RPAD", "REPEAT", "SPLIT_PART", "SUBSTRING",
+		"FLOOR", "CEIL", "SIGN", "SQRT", "LN", "MOD":
 		t.call("sf."+strings.ToLower(name), e.Args...)
-	case "MOD":
-		t.call("sf.mod", e.Args...)
+	case "LTRIM", "RTRIM", "REPLACE", "REVERSE", "STARTS_WITH", "MD5", "GREATEST", "LEAST":
+		t.call(strings.ToLower(name), e.Args...)
+	case "TRIM":
+		t.call("btrim", e.Args...)
+	case "CONCAT":
+		t.add("concat(")
+		t.list(len(e.Args), func(i int) { t.convert("TEXT", e.Args[i]) })
+		t.add(")")
+	case "NULLIF":
+		t.add("CASE WHEN ")
+		t.call("sf.eq", e.Args...)
+		t.add(" THEN NULL ELSE ")
+		t.expr(e.Args[0])
+		t.add(" END")
+	case "GROUPING":
+		t.call("grouping", e.Args...)
+		t.add("::bigint")
 	default:
 		panic("function " + name)
 	}
 }
 
 func (t *translator) aggregate(name string, e *syntax.Call) {
-	if e.Over || len(e.OrderBy) > 0 {
-		panic("OVER or ORDER BY of " + name)
+	if e.Over {
+		panic("OVER of " + name)
 	}
-	to := map[string]string{"COUNT": "count", "SUM": "sf.sum", "AVG": "sf.avg", "MIN": "sf.min", "MAX": "sf.max",
+	if t.statistic(name, e) {
+		return
+	}
+	to := map[string]string{"STRING_AGG": "string_agg", "COUNT": "count", "SUM": "sf.sum", "AVG": "sf.avg", "MIN": "sf.min", "MAX": "sf.max",
 		"BOOL_AND": "bool_and", "BOOL_OR": "bool_or"}[name]
 	if to == "" {
 		panic("aggregate " + name)
@@ -279,10 +298,41 @@ func (t *translator) aggregate(name string, e *syntax.Call) {
 		t.add("DISTINCT ")
 	}
 	t.exprs(e.Args)
+	for i, o := range e.OrderBy {
+		t.add([]string{" ORDER BY ", ", "}[min(i, 1)])
+		t.order(o)
+	}
 	t.add(")")
+	t.filter(e)
+}
+
+func (t *translator) filter(e *syntax.Call) {
 	if e.Filter != nil {
 		t.add(" FILTER (WHERE ")
 		t.expr(e.Filter)
 		t.add(")")
 	}
+}
+
+// statistic writes variances and percentiles, which PostgreSQL computes of exact numbers.
+func (t *translator) statistic(name string, e *syntax.Call) bool {
+	switch name {
+	case "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
+		t.add("sf.nearest(", strings.ToLower(name), "(sf.n(")
+		t.exprs(e.Args)
+		t.add("))")
+	case "MEDIAN", "PERCENTILE_CONT":
+		p, x := "0.5", e.Args[0]
+		if len(e.Args) == 2 {
+			p, x = e.Args[0].(*syntax.Literal).Text, e.Args[1]
+		}
+		t.add("(percentile_cont(", p, ") WITHIN GROUP (ORDER BY sf.to_double(")
+		t.expr(x)
+		t.add("))")
+	default:
+		return false
+	}
+	t.filter(e)
+	t.add(")")
+	return true
 }

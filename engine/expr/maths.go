@@ -12,8 +12,8 @@ var mathFunctions = []scalar{
 	number1("CEIL", "CEIL(x)", "The smallest whole number that is not below x.", "CEIL(1.2) = 2", math.Ceil, "CEILING"),
 	number1("EXP", "EXP(x)", "e to the power x.", "EXP(0) = 1", math.Exp),
 	number1("FLOOR", "FLOOR(x)", "The largest whole number that is not above x.", "FLOOR(-1.2) = -2", math.Floor),
-	number1("LN", "LN(x)", "Natural logarithm; NULL unless x is above 0.", "LN(1) = 0", positive(math.Log)),
-	number1("LOG10", "LOG10(x)", "Logarithm to base 10; NULL unless x is above 0.", "LOG10(1000) = 3", positive(math.Log10), "LOG"),
+	number1("LN", "LN(x)", "Natural logarithm; NULL unless x is above 0.", "LN(1) = 0", positive(logarithm(math.Log))),
+	number1("LOG10", "LOG10(x)", "Logarithm to base 10; NULL unless x is above 0.", "LOG10(1000) = 3", positive(logarithm(math.Log10)), "LOG"),
 	number1("SIGN", "SIGN(x)", "-1, 0 or 1.", "SIGN(-2.5) = -1", func(x float64) float64 {
 		switch {
 		case x > 0:
@@ -58,6 +58,18 @@ func positive(f func(float64) float64) func(float64) float64 {
 	return func(x float64) float64 {
 		if x <= 0 {
 			return math.NaN()
+		}
+		return f(x)
+	}
+}
+
+// logarithm takes a logarithm of numbers that keep all their digits. The one of the standard library is wrong below the
+// smallest of them on some machines, and an answer must not depend on the machine.
+func logarithm(f func(float64) float64) func(float64) float64 {
+	const smallestNormal, up = 0x1p-1022, 0x1p54
+	return func(x float64) float64 {
+		if x < smallestNormal {
+			return f(x*up) - f(up)
 		}
 		return f(x)
 	}
