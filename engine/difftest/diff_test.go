@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	stepsFlag  = flag.Int("diff.steps", 10000, "query-steps of TestDifferential: a statement compared once counts one")
+	stepsFlag  = flag.Int("diff.steps", 5000, "query-steps of TestDifferential: a statement compared once counts one")
 	seedFlag   = flag.Uint64("diff.seed", 1, "seed of the first world of TestDifferential")
 	worldsFlag = flag.Int("diff.worlds", 0, "number of worlds; 0 is as many as the steps take")
 	keepFlag   = flag.Bool("diff.all", false, "go on after a difference")

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	refreshFlag = flag.Int("tpch.refreshes", 4, "pairs of RF1 and RF2 of TestTPCH")
+	refreshFlag = flag.Int("tpch.refreshes", 2, "pairs of RF1 and RF2 of TestTPCH")
 	scaleFlag   = flag.Int("tpch.scale", 1, "size of the data of TestTPCH; 1 is 500 orders")
 )
 
