@@ -13,6 +13,9 @@ func (a *analyzer) asof(j *syntax.Join, s *scope, left, right plan.Node, in *inp
 	width := len(left.Schema())
 	leftKeys, rightKeys, rest := splitOn(on, width)
 	a.warnKeyKinds(j, leftKeys, rightKeys)
+	if neverEqual(leftKeys, rightKeys) {
+		right = &plan.Filter{In: right, Pred: &expr.Literal{V: types.BoolOf(false)}}
+	}
 	var l, r *expr.Column
 	strict := false
 	if rest != nil {

@@ -304,6 +304,18 @@ func (a *analyzer) warnKeyKinds(j *syntax.Join, left, right []expr.Expr) {
 	}
 }
 
+// neverEqual reports whether a pair of keys is a Timestamp and a Long. Keys are typed, so the two are different, although
+// their bytes are the same.
+func neverEqual(left, right []expr.Expr) bool {
+	for i := range left {
+		l, r := left[i].Kind(), right[i].Kind()
+		if l == types.Timestamp && r == types.Long || l == types.Long && r == types.Timestamp {
+			return true
+		}
+	}
+	return false
+}
+
 // unnest adds the elements of an array.
 func (a *analyzer) unnest(j *syntax.Join, u *syntax.Unnest, f *from) {
 	alias := aliasOf(u)

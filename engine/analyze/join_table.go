@@ -133,6 +133,9 @@ func (a *analyzer) joined(j *syntax.Join, left, right plan.Node, in *input, on e
 			rest = nil // ON TRUE
 		}
 		a.warnKeyKinds(j, l, r)
+		if neverEqual(l, r) {
+			rest = &expr.Literal{V: types.BoolOf(false)}
+		}
 		leftKeys, rightKeys, residual = append(leftKeys[:len(leftKeys):len(leftKeys)], l...), append(rightKeys, r...), rest
 	}
 	if len(leftKeys) == 0 {
