@@ -430,13 +430,14 @@ func (w *worker) askToJoin(ctx context.Context) error {
 func (w *worker) joined(ctx context.Context, p clock.Progress) error {
 	w.silent, w.held, w.swap, w.again, w.joinAt = false, nil, false, false, 0
 	w.stats.build.Store(nil)
+	// What the journal holds now is known before the clock says that it is there.
+	w.e.restored(w, nil)
 	if w.node != w.e.node {
 		w.env.clk.Swap(w.e.node, w.node, p.To, p.Delta)
 		w.node = w.e.node
 	} else {
 		w.env.clk.Done(w.node, p)
 	}
-	w.e.restored(w)
 	w.save()
 	return nil
 }

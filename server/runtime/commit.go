@@ -49,7 +49,7 @@ func (w *worker) commit(ctx context.Context, prev, epoch uint64, out flow.Output
 		w.entries = last
 		w.rowsOut += int64(out.Delta.N)
 		w.base.grew(len(w.enc))
-		d = &clock.Delta{Prev: prev, Epoch: epoch, Seq: seq, Generation: w.gen, Schema: w.schema, Batch: out.Delta, Bytes: out.Delta.Bytes()}
+		d = &clock.Delta{Prev: prev, Epoch: epoch, Seq: seq, Incarnation: w.journal.Stream().Incarnation(), Generation: w.gen, Schema: w.schema, Batch: out.Delta, Bytes: out.Delta.Bytes()}
 	}
 	return d, w.commitLate(ctx, epoch, out.Late)
 }

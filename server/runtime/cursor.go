@@ -137,7 +137,8 @@ type journalCursor struct {
 	e       *entity
 	stream  *streams.Stream
 	at      uint64 // position of the last entry that was passed
-	gen     uint64
+	gen     uint64 // of the entity now, whose shape it is
+	seen    uint64 // the version that the worker has seen, 0 when none
 	shape   shape
 	last    uint64 // position of the newest stored entry when it was looked up
 	until   uint64 // where entries ends
@@ -192,11 +193,22 @@ func (c *journalCursor) peek(ctx context.Context) (*streams.Stored, error) {
 			c.queue = got
 		}
 		s := &c.queue[0]
-		if s.Kind == streams.Delta && s.Generation == c.gen {
-			return s, nil
-		}
-		if s.Generation > c.gen && s.Kind == streams.Marker {
+		switch s.Kind {
+		case streams.Delta:
+			if c.seen == 0 {
+				c.seen = s.Generation
+			}
+			if s.Generation == c.seen && s.Generation == c.gen {
+				return s, nil
+			}
 			return nil, fmt.Errorf("input %q at epoch %d: %w", c.name, s.Epoch, errRegenerated)
+		case streams.Marker:
+			// A swap: the rows of the new version are in the base before it, and what came to dependents then was the
+			// difference to the old one, which the journal does not hold.
+			if s.Generation != c.seen {
+				return nil, fmt.Errorf("input %q at epoch %d: %w", c.name, s.Epoch, errRegenerated)
+			}
+		case streams.Base: // the same rows once more; or those of a version whose marker follows
 		}
 		c.pop(*s)
 	}
@@ -212,6 +224,7 @@ func (c *journalCursor) next(ctx context.Context, epoch uint64) (*clock.Delta, e
 	if err != nil {
 		return nil, fmt.Errorf("journal of %q: %w", c.name, err)
 	}
+	d.Incarnation = c.stream.Incarnation()
 	c.pop(*s)
 	return d, nil
 }

@@ -100,11 +100,15 @@ func (e *entity) show(s *serve.Store) {
 	}
 }
 
-// restored notes that a worker has the state of what the journal holds.
-func (e *entity) restored(w *worker) {
+// restored notes that a worker has the state of what the journal holds, and shows other rows when it comes with some.
+func (e *entity) restored(w *worker, rows *serve.Store) {
+	var old *serve.Store
 	e.update(func() {
 		if w == e.side {
 			e.run, e.side = w, nil
+		}
+		if rows != nil {
+			old, e.store = e.store, rows
 		}
 		e.stream, e.gen, e.shape, e.made = w.journal.Stream(), w.gen, shapeOf(w.prog), true
 		if !w.silent {
@@ -114,6 +118,9 @@ func (e *entity) restored(w *worker) {
 			}
 		}
 	})
+	if old != nil {
+		old.End(serve.ErrReplaced)
+	}
 	if !w.silent {
 		w.stats.live.Store(true)
 	}
@@ -201,7 +208,8 @@ func (e *entity) serveEmpty(w *worker) {
 	}
 }
 
-// handOver stops the version that runs and returns its rows, for the difference that dependents get.
+// handOver stops the version that runs and returns its rows, for the difference that dependents get. It is made whether
+// there are any or not: one may come while the swap goes on.
 func (e *entity) handOver(ctx context.Context, w *worker) (oldState, error) {
 	e.mu.Lock()
 	run, gen, sh, made, st := e.run, e.gen, e.shape, e.made, e.stream
@@ -209,7 +217,7 @@ func (e *entity) handOver(ctx context.Context, w *worker) (oldState, error) {
 	if run != nil && run != w {
 		run.stop()
 	}
-	if !made || !e.env.hasDependents(e) {
+	if !made {
 		return oldState{}, nil
 	}
 	j, err := streams.OpenJournal(ctx, st, 0)
@@ -231,16 +239,16 @@ func (e *entity) handOver(ctx context.Context, w *worker) (oldState, error) {
 func (e *entity) cursor(_ context.Context, at clock.Position, gen uint64) (*journalCursor, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if at.Incarnation != "" && (e.stream == nil || at.Incarnation != e.stream.Incarnation()) {
+		return nil, fmt.Errorf("input %q was deleted and made again: %w", e.name, errRegenerated)
+	}
 	if e.stream == nil || !e.made {
 		return nil, nil
 	}
 	if gen != 0 && gen != e.gen {
 		return nil, fmt.Errorf("input %q: %w", e.name, errRegenerated)
 	}
-	if at.Incarnation != "" && at.Incarnation != e.stream.Incarnation() {
-		return nil, fmt.Errorf("input %q was deleted and made again: %w", e.name, errRegenerated)
-	}
-	return &journalCursor{name: e.name, e: e, stream: e.stream, at: at.Seq, gen: e.gen, shape: e.shape}, nil
+	return &journalCursor{name: e.name, e: e, stream: e.stream, at: at.Seq, gen: e.gen, seen: gen, shape: e.shape}, nil
 }
 
 // inputState is all rows of an entity at one epoch, with their exact weights and hidden columns.

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/runtime/clock"
 	"github.com/streamsforge/streamsforge/streams"
@@ -181,8 +183,28 @@ func (env *environment) openQuarantine(ctx context.Context, source, incarnation 
 	return streams.OpenQuarantine(st, streams.QuarantineOptions{Incarnation: incarnation, Retain: env.rt.opt.QuarantineRetain, Now: env.rt.now}), nil
 }
 
-// ensureJournals makes the streams of an entity.
+// ensureJournals makes the streams of an entity. A deleted entity of the same name whose stream could not be removed at
+// the time would keep the subject: what no definition owns is removed then, and the stream is made.
 func (env *environment) ensureJournals(ctx context.Context, e *entity, def definition) (st, late *streams.Stream, err error) {
+	st, late, err = env.makeJournals(ctx, e, def)
+	var api *jetstream.APIError
+	if !errors.As(err, &api) || api.ErrorCode != subjectsOverlap {
+		return st, late, err
+	}
+	sn, serr := env.rt.opt.Catalog.Snapshot(env.name)
+	if serr == nil {
+		serr = env.sweep(ctx, sn)
+	}
+	if serr != nil {
+		return nil, nil, errors.Join(err, serr)
+	}
+	return env.makeJournals(ctx, e, def)
+}
+
+// subjectsOverlap is the server's code for a stream whose subject another stream has.
+const subjectsOverlap = 10065
+
+func (env *environment) makeJournals(ctx context.Context, e *entity, def definition) (st, late *streams.Stream, err error) {
 	l := def.limits
 	l.Memory = def.memory
 	if !def.pipeline {
@@ -222,17 +244,6 @@ func (env *environment) leave(ctx context.Context, e *entity) error {
 	e.present = false
 	e.mu.Unlock()
 	return nil
-}
-
-func (env *environment) hasDependents(e *entity) bool {
-	env.mu.Lock()
-	defer env.mu.Unlock()
-	for _, d := range env.entities {
-		if w := d.worker(); w != nil && w.reads(e) {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *worker) reads(e *entity) bool {

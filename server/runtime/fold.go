@@ -49,13 +49,19 @@ func foldFrom(ctx context.Context, st *streams.Stream, from, to, gen uint64, sch
 		b     *zset.Batch
 	}
 	var parts []part
+	first, later := false, false
 	err = readEntries(ctx, st, from, to, func(s streams.Stored) error {
 		if upTo > 0 && s.Epoch > upTo && s.Kind == streams.Delta && prevOf(s.Entry) < upTo {
 			return errHidden
 		}
-		if s.Generation != gen || upTo > 0 && s.Epoch > upTo {
+		if s.Generation != gen {
 			return nil
 		}
+		if upTo > 0 && s.Epoch > upTo {
+			later = later || s.Kind != streams.Delta
+			return nil
+		}
+		first = true
 		switch s.Kind {
 		case streams.Base:
 			// A base holds everything up to its epoch.
@@ -90,6 +96,9 @@ func foldFrom(ctx context.Context, st *streams.Stream, from, to, gen uint64, sch
 		}
 		return nil
 	})
+	if err == nil && later && !first && from == 1 {
+		return nil, state, based, errHidden // the generation begins after the epoch
+	}
 	for _, p := range parts {
 		out = append(out, p.b)
 	}

@@ -66,6 +66,9 @@ func (env *environment) follow(ctx context.Context, sn *catalog.Snapshot) {
 	// Every worker is put into the graph before the first one moves, so that a border which one of them needs is known to
 	// all that it reads.
 	var begin []*worker
+	if ctx.Err() != nil {
+		return // what was to go may be there still, and what was to stop may run
+	}
 	for _, x := range wants {
 		if x.run.Desired == catalog.DesiredRunning {
 			if w := env.launch(ctx, sn, x); w != nil {
@@ -231,15 +234,22 @@ func (env *environment) stopWorkers(e *entity) {
 	for _, w := range []*worker{side, run} {
 		if w != nil {
 			w.stop()
-			if w.node != e.node {
-				env.clk.Remove(w.node)
-			}
+			env.removeNode(w)
 		}
 	}
 	if run != nil {
 		env.clk.Detach(e.node)
 	}
 	e.update(func() { e.run, e.side = nil, nil })
+}
+
+// removeNode takes the node of a version that will not take over out of the graph; the version that runs may be waiting
+// for it and goes on. A version that has taken over drives the entity's own node.
+func (env *environment) removeNode(w *worker) {
+	if w.node != w.e.node {
+		env.clk.Remove(w.node)
+		env.clk.Release(w.e.node)
+	}
 }
 
 // launch gets the worker of an entity ready, or that of a new version of one that runs; nil when there is nothing to do.
@@ -259,10 +269,17 @@ func (env *environment) launch(ctx context.Context, sn *catalog.Snapshot, x want
 	}
 	if side != nil {
 		side.stop()
-		if side.node != e.node {
-			env.clk.Remove(side.node)
-		}
-		e.update(func() { e.side = nil })
+		env.removeNode(side)
+		e.update(func() {
+			if e.side == side {
+				e.side = nil
+			}
+			run = e.run // the side may have taken over before it stopped
+		})
+	}
+	if run != nil && run.over() {
+		env.clk.Detach(e.node)
+		run = nil
 	}
 	if run != nil && run.plan == w.plan {
 		// Settings changed and the query did not: the worker goes on from its checkpoint, and dependents wait for the
@@ -441,8 +458,10 @@ func (env *environment) ended(w *worker) {
 	isSide := e.side == w
 	e.mu.Unlock()
 	w.log.Error("a worker has failed", "error", w.err, "epoch", w.at)
-	if w.node != e.node {
-		env.clk.Remove(w.node)
+	env.removeNode(w)
+	if isSide && (w.e.worker() == nil || w.e.worker().over()) {
+		isSide = false // it had stopped the version that ran to take its place
+		e.update(func() { e.side = nil })
 	}
 	if isSide {
 		// The version that runs goes on; what is wrong with the new one is said beside it.

@@ -104,6 +104,9 @@ func (w *worker) resume(ctx context.Context, r *restored, rec *record) error {
 		return fmt.Errorf("checkpoint of epoch %d: %w: %w", r.meta.Epoch, errUnreadable, err)
 	}
 	w.e.savedMs.CompareAndSwap(0, r.meta.SavedMs) // a start is no new checkpoint: its age goes on
+	if err := w.sameInputs(ctx); err != nil {
+		return err
+	}
 	p, err := w.published(ctx, r)
 	if err != nil {
 		return err
@@ -124,6 +127,19 @@ func (w *worker) resume(ctx context.Context, r *restored, rec *record) error {
 	return nil
 }
 
+// sameInputs checks that what a checkpoint says of tables and pipelines is about those that are there now, and not about
+// ones of the same name that were deleted, or about an older version.
+func (w *worker) sameInputs(ctx context.Context) error {
+	for i := range w.inputs {
+		if in := &w.inputs[i]; in.ent != nil {
+			if _, err := in.ent.cursor(ctx, in.at, in.gen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // goOn places a worker that has the state of what it has published. One that had joined at an epoch that its journal
 // does not show yet comes back at exactly that epoch: until then its dependents have gone on without it.
 func (w *worker) goOn(rec *record, last uint64, away bool) {
@@ -138,7 +154,7 @@ func (w *worker) goOn(rec *record, last uint64, away bool) {
 		w.held = w.newHolding()
 	}
 	w.note()
-	w.e.restored(w)
+	w.e.restored(w, nil)
 }
 
 // published is what the journal holds after a checkpoint.

@@ -45,7 +45,7 @@ func (w *worker) push(e *clock.Epoch) error {
 				w.rowsIn += int64(p.Delta.Batch.N)
 			}
 			w.stored = max(w.stored, p.Delta.StoredMs)
-			in.at.Seq, in.gen = max(in.at.Seq, p.Delta.Seq), p.Delta.Generation
+			in.at, in.gen = clock.Position{Incarnation: p.Delta.Incarnation, Seq: p.Delta.Seq}, p.Delta.Generation
 			continue
 		}
 		if sources++; sources > 1 {

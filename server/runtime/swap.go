@@ -44,14 +44,14 @@ func (w *worker) takeOver(ctx context.Context, epoch uint64, ms int64, out flow.
 	w.entries++
 	w.lastMs = ms
 	w.rowsOut += int64(rows.N)
-	var d *clock.Delta
-	if w.env.hasDependents(w.e) {
-		d = difference(before, rows, w.schema, epoch, seq)
-		d.Generation = w.gen
+	if before.rows == nil {
+		before.at = epoch - 1
 	}
+	d := difference(before, rows, w.schema, epoch, seq)
+	d.Generation, d.Incarnation = w.gen, w.journal.Stream().Incarnation()
 	s := serve.New(w.serveOptions())
 	s.Load(rows, serve.State{Epoch: epoch, TimeMs: ms, Seq: int64(w.entries), Position: seq})
-	w.e.show(s)
+	w.e.restored(w, s)
 	return d, nil
 }
 

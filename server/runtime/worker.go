@@ -141,6 +141,16 @@ func (w *worker) stop() {
 	<-w.done
 }
 
+// over says that the worker has ended.
+func (w *worker) over() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // guarded turns a panic of the engine into an error: it fails this entity and nothing else.
 func (w *worker) guarded(ctx context.Context) (err error) {
 	defer func() {

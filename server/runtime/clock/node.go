@@ -383,6 +383,15 @@ func (c *Clock) Swap(n, by *Node, at uint64, d *Delta) {
 	c.wakeWaiters()
 }
 
+// Release lets a node that was held go on: what was to take its place does not come.
+func (c *Clock) Release(n *Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n.limit = 0
+	c.generation++
+	n.signal()
+}
+
 // Since is the epoch at which a node joined last: its rows of older epochs came with that one.
 func (c *Clock) Since(n *Node) uint64 {
 	c.mu.Lock()

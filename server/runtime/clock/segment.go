@@ -33,6 +33,8 @@ type Delta struct {
 	Prev, Epoch uint64
 	// Seq is the position of the delta in the node's stream.
 	Seq uint64
+	// Incarnation is that of the stream.
+	Incarnation string
 	// Generation is the version of the node's query.
 	Generation uint64
 	Schema     types.Schema // the columns of Batch, the hidden event time included
