@@ -30,9 +30,9 @@ type cluster struct {
 const debianPackage = "postgresql-15"
 
 var (
-	startOnce    sync.Once
-	shared       *cluster
-	startProblem error
+	startOnce sync.Once
+	shared    *cluster
+	errStart  error
 )
 
 // errNoPostgres says that PostgreSQL is not there and cannot be installed.
@@ -49,12 +49,12 @@ func TestMain(m *testing.M) {
 // connect opens a session with the prelude in an own schema search path. The cluster is started by the first call.
 func connect(t testing.TB) *pgx.Conn {
 	t.Helper()
-	startOnce.Do(func() { shared, startProblem = startCluster() })
-	if errors.Is(startProblem, errNoPostgres) {
-		t.Skip(startProblem)
+	startOnce.Do(func() { shared, errStart = startCluster() })
+	if errors.Is(errStart, errNoPostgres) {
+		t.Skip(errStart)
 	}
-	if startProblem != nil {
-		t.Fatal(startProblem)
+	if errStart != nil {
+		t.Fatal(errStart)
 	}
 	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=diff dbname=postgres", shared.dir, shared.port))
 	if err != nil {

@@ -46,7 +46,7 @@ func TestDifferential(t *testing.T) {
 		}
 		if time.Since(told) > 30*time.Second {
 			told = time.Now()
-			fmt.Printf("%d query-steps in %s, last seed %d, %d differences\n", done, time.Since(started).Round(time.Second), seed, faults)
+			t.Logf("%d query-steps in %s, last seed %d, %d differences", done, time.Since(started).Round(time.Second), seed, faults)
 		}
 	}
 	t.Logf("%d query-steps in %s from seed %d, %d differences", done, time.Since(started).Round(time.Millisecond), *seedFlag, faults)

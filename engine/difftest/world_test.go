@@ -59,8 +59,6 @@ type query struct {
 	program             *engine.Program
 	flows               [2]*flow.Flow
 	folded              [2]map[string]int64
-	// feeds gives the changes of the table that it reads, of both flows.
-	feeds [2]map[string]*zset.Batch
 }
 
 func newQuery(sql string, cat engine.Catalog) (*query, []engine.Diagnostic) {
