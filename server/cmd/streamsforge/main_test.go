@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -194,14 +195,19 @@ func TestSecondSignal(t *testing.T) {
 
 func TestStartOutput(t *testing.T) {
 	p := servertest.Start(t, t.TempDir())
-	for _, want := range []string{
-		"Console    http://localhost:", "REST       http://localhost:", "NATS       nats://127.0.0.1:", "gRPC       not in this version",
-		"Data       " + p.DataDir, "admin / admin123!, editor / editor123!, viewer / viewer123!", "Ctrl-C", "DEMO PASSWORDS ARE IN USE",
-	} {
-		if !strings.Contains(p.Output(), want) {
-			t.Errorf("the start does not say %q:\n%s", want, p.Output())
+	// The process answers as ready a moment before it has printed.
+	servertest.Await(t, servertest.ReadyTimeout, "the start is printed", func() string {
+		said := p.Output()
+		for _, want := range []string{
+			"Console    http://localhost:", "REST       http://localhost:", "NATS       nats://127.0.0.1:", "gRPC       not in this version",
+			"Data       " + p.DataDir, "admin / admin123!, editor / editor123!, viewer / viewer123!", "Ctrl-C", "DEMO PASSWORDS ARE IN USE",
+		} {
+			if !strings.Contains(said, want) {
+				return fmt.Sprintf("the start does not say %q:\n%s", want, said)
+			}
 		}
-	}
+		return ""
+	})
 	code, stdout, stderr := run(t, nil, "healthcheck", "--Http:Port="+p.HTTP[strings.LastIndex(p.HTTP, ":")+1:])
 	if code != 0 || !strings.Contains(stdout, `"status":"ok"`) {
 		t.Errorf("healthcheck: %d %s %s", code, stdout, stderr)
