@@ -1,7 +1,7 @@
 package analyze
 
 // Codes of the diagnostics of this package. They are stable: documentation and clients branch on them. Bindings add
-// the codes of package expr (argument-count, type-mismatch, json-bare, key-not-literal) and of package agg
+// the codes of package expr (argument-count, type-mismatch, json-bare) and of package agg
 // (distinct-not-allowed).
 const (
 	CodeNotAggregate       = "not-an-aggregate"

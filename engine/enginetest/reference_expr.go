@@ -305,6 +305,9 @@ func (e *env) access(x *syntax.Access) types.Value {
 	var node []byte
 	var ok bool
 	key := e.value(x.Key)
+	if key.IsNull() {
+		return null
+	}
 	if key.Kind() == types.Long {
 		node, ok = types.JsonIndex([]byte(v.Text()), int(key.Int()))
 	} else {

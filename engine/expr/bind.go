@@ -237,10 +237,12 @@ func bindPath(k types.Kind) func(*Function, []Expr) (Expr, error) {
 			return nil, bindErrorf(0, CodeTypeMismatch, "only a Json column or the result of -> has members",
 				"%s takes a Json value on its left, found %s", f.Name, kind)
 		}
-		key, ok := args[1].(*Literal)
-		if !ok || key.V.IsNull() || (key.V.Kind() != types.String && key.V.Kind() != types.Long) {
-			return nil, bindErrorf(1, CodeKeyLiteral, "write "+f.Name+" 'key' or "+f.Name+" 0; JSON_GET(x, key) takes a computed key",
-				"the key of %s must be a text or an integer literal", f.Name)
+		if kind := args[1].Kind(); kind != types.String && kind != types.Long {
+			return nil, bindErrorf(1, CodeTypeMismatch, "write "+f.Name+" 'key' or "+f.Name+" 0, or convert a computed key with TO_STRING or TO_LONG",
+				"the key of %s must be String or Long, found %s", f.Name, kind)
+		}
+		if key, ok := args[1].(*Literal); ok && key.V.Kind() == types.Long && key.V.Int() < 0 {
+			return nil, bindErrorf(1, CodeTypeMismatch, "write 0 for the first element", "the index of %s counts from 0, found %d", f.Name, key.V.Int())
 		}
 		return call(f, k, []Expr{As(args[0], types.Json), args[1]})
 	}

@@ -7,7 +7,6 @@ const (
 	CodeArgumentCount = "argument-count"
 	CodeTypeMismatch  = "type-mismatch"
 	CodeJSONBare      = "json-bare"
-	CodeKeyLiteral    = "key-not-literal"
 )
 
 // BindError says why a function does not take its arguments. The analyzer turns it into a diagnostic at the

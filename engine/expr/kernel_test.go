@@ -112,7 +112,7 @@ func drawExpr(t *rapid.T, depth int) expr.Expr {
 		args[i] = drawExpr(t, depth-1)
 	}
 	if f.Name == "->" || f.Name == "->>" {
-		args[1] = rapid.SampledFrom([]expr.Expr{text("a"), text("b"), long(0), long(3), long(-1)}).Draw(t, "key")
+		args[1] = rapid.SampledFrom([]expr.Expr{text("a"), text("b"), long(0), long(3), args[1]}).Draw(t, "key")
 	}
 	e, err := f.Bind(args)
 	if err != nil {

@@ -10,12 +10,15 @@ import (
 func buildPath(asText bool) func(*compiler, *Call) node {
 	return func(c *compiler, e *Call) node {
 		n := &pathNode{a: c.node(e.Args[0]), asText: asText, kind: e.K}
-		key := e.Args[1].(*Literal).V
-		if key.Kind() == types.Long {
-			n.element = true
-			n.index = key.Int()
-		} else {
-			n.key = []byte(key.Text())
+		n.element = e.Args[1].Kind() == types.Long
+		key, ok := e.Args[1].(*Literal)
+		switch {
+		case !ok:
+			n.by = c.node(e.Args[1])
+		case n.element:
+			n.index = key.V.Int()
+		default:
+			n.key = []byte(key.V.Text())
 		}
 		return n
 	}
@@ -24,7 +27,9 @@ func buildPath(asText bool) func(*compiler, *Call) node {
 // pathNode takes a member or an element out of Json values. What is absent is NULL; ->> turns a JSON null into
 // NULL too.
 type pathNode struct {
-	a       node
+	a node
+	// by computes the key of each row; nil means that key or index is that of all rows.
+	by      node
 	key     []byte
 	index   int64
 	element bool
@@ -35,10 +40,14 @@ type pathNode struct {
 
 func (n *pathNode) eval(f *frame, sel []int32) *zset.Column {
 	a := n.a.eval(f, sel)
+	var by *zset.Column
+	if n.by != nil {
+		by = n.by.eval(f, sel)
+	}
 	n.text.start(n.kind, f.n)
 	for k := range int32(selLen(sel, f.n)) {
 		i := at(sel, k)
-		if !isValid(a.Valid, i) {
+		if !isValid(a.Valid, i) || by != nil && !n.take(by, i) {
 			continue
 		}
 		raw, ok := n.step(a.Text(int(i)))
@@ -57,6 +66,19 @@ func (n *pathNode) eval(f *frame, sel []int32) *zset.Column {
 		}
 	}
 	return n.text.done(f.n)
+}
+
+// take sets the key to that of a row; false means that it is NULL.
+func (n *pathNode) take(by *zset.Column, i int32) bool {
+	if !isValid(by.Valid, i) {
+		return false
+	}
+	if n.element {
+		n.index = by.I64[i]
+	} else {
+		n.key = by.Text(int(i))
+	}
+	return true
 }
 
 func (n *pathNode) step(doc []byte) ([]byte, bool) {

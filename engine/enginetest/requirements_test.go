@@ -1,0 +1,46 @@
+package enginetest_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"testing"
+)
+
+// requirements are the rows of the product's requirement list that concern the engine, as inclusive ranges. The rows
+// between them are about REST, storage, search and history: they have tests where those live.
+var requirements = []struct {
+	area     string
+	from, to int
+}{
+	{"SQL", 1, 62}, {"SQL", 65, 65}, {"SQL", 69, 72}, {"SQL", 75, 76},
+	{"CHG", 1, 7}, {"CHG", 16, 16},
+	{"PIP", 10, 10},
+	{"TBL", 2, 5}, {"TBL", 9, 9}, {"TBL", 16, 16}, {"TBL", 26, 26}, {"TBL", 48, 48},
+}
+
+var requirementID = regexp.MustCompile(`\b(?:SQL|CHG|PIP|TBL)-\d{3}\b`)
+
+// TestRequirementsHaveScripts holds that every requirement on the engine is named by a script that shows it.
+func TestRequirementsHaveScripts(t *testing.T) {
+	named := map[string]bool{}
+	for _, path := range scripts(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range requirementID.FindAllString(string(text), -1) {
+			named[id] = true
+		}
+	}
+	n := 0
+	for _, r := range requirements {
+		for i := r.from; i <= r.to; i++ {
+			n++
+			if id := fmt.Sprintf("%s-%03d", r.area, i); !named[id] {
+				t.Errorf("no script names %s", id)
+			}
+		}
+	}
+	t.Logf("%d requirements, %d scripts", n, len(scripts(t)))
+}
