@@ -58,11 +58,8 @@ func hashKey(key string) string {
 func (a *answers) once(ctx context.Context, key string, wait time.Duration, now func() time.Time, push func() (view.IngestResult, error)) (view.IngestResult, error) {
 	for {
 		a.mu.Lock()
-		if found := a.find(key, now()); found != nil {
-			r := answerOf(found.answer)
-			p := found.place
+		if r, p, ok := a.find(key, now()); ok {
 			a.mu.Unlock()
-			r.Replayed = true
 			if r.Position == 0 {
 				r.Position = int64(p.wait(ctx, wait))
 			}
@@ -93,11 +90,24 @@ func (a *answers) once(ctx context.Context, key string, wait time.Duration, now 
 	}
 }
 
-func (a *answers) find(key string, now time.Time) *answer {
+// replay returns the answer that a key has, and where the rows of its push are.
+func (a *answers) replay(key string, now time.Time) (view.IngestResult, place, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.find(key, now)
+}
+
+func (a *answers) find(key string, now time.Time) (view.IngestResult, place, bool) {
 	for len(a.order) > 0 && now.Sub(a.order[0].at) >= answerTTL {
 		a.dropOldest()
 	}
-	return a.byKey[key]
+	found := a.byKey[key]
+	if found == nil {
+		return view.IngestResult{}, place{}, false
+	}
+	r := answerOf(found.answer)
+	r.Replayed = true
+	return r, found.place, true
 }
 
 func (a *answers) dropOldest() {

@@ -166,6 +166,11 @@ func (b *buffer) tryAdmit(ctx context.Context, a admission, waited bool) (r view
 		r := view.IngestResult{Outcome: view.IngestUnavailable, Error: "the rows cannot be stored now: " + b.broken.Error(), RetryAfterMs: 1000}
 		return r, place{}, nil, nil
 	}
+	// The key was looked up before the rows were checked. A recovery that has ended since may have found that an earlier
+	// try of this push, which ended without an answer, is in the log.
+	if r, p, ok := b.answers.replay(a.key, b.in.o.Clock.Now()); ok {
+		return r, p, nil, nil
+	}
 	if err := b.configure(ctx, a.cfg); err != nil {
 		return r, place{}, nil, unavailable(err)
 	}

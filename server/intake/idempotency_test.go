@@ -14,6 +14,40 @@ import (
 	"github.com/streamsforge/streamsforge/server/view"
 )
 
+// TestRetryDuringRecovery: a push ends without an answer although its rows are stored; its client tries again while the
+// buffer finds that out. The second try has looked for an answer before there is one, and is admitted after.
+func TestRetryDuringRecovery(t *testing.T) {
+	for _, policy := range []string{"Reject", "Block", "DropNewest", "DropOldest", "Inline"} {
+		t.Run(policy, func(t *testing.T) {
+			r := newRig(t)
+			r.source("s", `{"policy":"`+policy+`"}`)
+			first := r.push("s", body("k", "a", "b"))
+			b := r.buffer("s")
+			req, err := ingest.ParseBody([]byte(body("k", "a", "b")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, rec, err := r.in.source("", "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules, err := b.rules(rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rules.release()
+			got, err := r.in.Ingest().admit(t.Context(), b, rules, req)
+			if err != nil || !got.Replayed || got.Accepted != 2 || got.Position != first.Position {
+				t.Errorf("%+v, %v", got, err)
+			}
+			r.walEmpty("s")
+			if got := strings.Join(r.stored("s"), " "); got != "a b" {
+				t.Errorf("stored %q", got)
+			}
+		})
+	}
+}
+
 func TestRepeatedKeyReplaysTheAnswer(t *testing.T) {
 	for _, policy := range []string{"Reject", "Inline"} {
 		t.Run(policy, func(t *testing.T) {
