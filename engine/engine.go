@@ -14,6 +14,8 @@ import (
 type (
 	// Diagnostic is one problem of a statement.
 	Diagnostic = syntax.Diagnostic
+	// Fix is a change of a statement's text that makes a diagnostic go away.
+	Fix = syntax.Fix
 	// Severity of a diagnostic.
 	Severity = syntax.Severity
 	// Pos is a place in a statement.

@@ -345,7 +345,7 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 	}
 	f, found := expr.Lookup(e.Name.Name)
 	if !found || f.Operator {
-		b.report(e.Name, CodeUnknownFunction, didYouMean(e.Name.Name, append(expr.Names(), agg.Names()...), "functions"),
+		b.reportName(e.Name, e.Name, CodeUnknownFunction, append(expr.Names(), agg.Names()...), "functions",
 			"no function %q", e.Name.Name)
 		b.bindAll(e.Args)
 		return nil, false

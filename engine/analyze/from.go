@@ -160,7 +160,7 @@ func (a *analyzer) lookup(t *syntax.TableName) (Relation, bool) {
 		if a.mode == Pipeline {
 			noun = "sources"
 		}
-		a.report(t.Name, CodeUnknownRelation, didYouMean(name, a.readable(), noun), "no source, table or pipeline %q", name)
+		a.reportName(t.Name, t.Name, CodeUnknownRelation, a.readable(), noun, "no source, table or pipeline %q", name)
 		return Relation{}, false
 	case len(found) > 1:
 		kinds := make([]string, len(found))

@@ -240,7 +240,7 @@ func (a *analyzer) using(j *syntax.Join, s *scope, in *input) []usingColumn {
 		}
 		r, found := in.find(name.Name)
 		if !found {
-			a.report(name, CodeUnknownColumn, didYouMean(name.Name, visible(in.names()), "columns"), "no column %q in %s", name.Name, in.alias)
+			a.reportName(name, name, CodeUnknownColumn, visible(in.names()), "columns", "no column %q in %s", name.Name, in.alias)
 		}
 		if ok && found {
 			out = append(out, usingColumn{name: name, left: l, right: r, alias: s.inputs[0].alias})

@@ -141,7 +141,7 @@ func (q *selecting) star(it *syntax.SelectItem) {
 	if !found {
 		q.out.ok = false
 		if !q.from.scope.broken() {
-			q.report(it.Qualifier, CodeUnknownAlias, didYouMean(it.Qualifier.Name, q.from.scope.aliases(), "in FROM"),
+			q.reportName(it.Qualifier, *it.Qualifier, CodeUnknownAlias, q.from.scope.aliases(), "in FROM",
 				"nothing in FROM is called %q", it.Qualifier.Name)
 		}
 	}

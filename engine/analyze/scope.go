@@ -149,18 +149,23 @@ func (a *analyzer) resolve(s *scope, c *syntax.ColumnRef) (ref, bool) {
 	case len(s.inputs) == 0:
 		a.report(c, CodeUnknownColumn, "", "no column %q: there is nothing to read", name)
 	default:
-		a.report(c, CodeUnknownColumn, columnHint(s, name, all), "no column %q in %s", name, strings.Join(s.aliases(), ", "))
+		a.reportName(c, c.Name, CodeUnknownColumn, visible(all), "columns", "no column %q in %s", name, strings.Join(s.aliases(), ", "))
+		if s.alias(name) != nil {
+			d := &a.ds[len(a.ds)-1]
+			d.Hint, d.Fix = "it is the name of a relation; write "+s.alias(name).alias+".column", nil
+		}
 	}
 	return ref{}, false
 }
 
-func columnHint(s *scope, name string, all []string) string {
+// alias finds a relation by its alias in any case.
+func (s *scope) alias(name string) *input {
 	for _, in := range s.inputs {
 		if strings.EqualFold(in.alias, name) {
-			return "it is the name of a relation; write " + in.alias + ".column"
+			return in
 		}
 	}
-	return didYouMean(name, visible(all), "columns")
+	return nil
 }
 
 // visible drops the reserved names from a list of suggestions.
@@ -178,7 +183,7 @@ func (a *analyzer) resolveQualified(s *scope, c *syntax.ColumnRef) (ref, bool) {
 	in := s.byAlias(c.Qualifier.Name)
 	if in == nil {
 		if !s.broken() {
-			a.report(c.Qualifier, CodeUnknownAlias, didYouMean(c.Qualifier.Name, s.aliases(), "in FROM"), "nothing in FROM is called %q", c.Qualifier.Name)
+			a.reportName(c.Qualifier, *c.Qualifier, CodeUnknownAlias, s.aliases(), "in FROM", "nothing in FROM is called %q", c.Qualifier.Name)
 		}
 		return ref{}, false
 	}
@@ -191,7 +196,7 @@ func (a *analyzer) resolveQualified(s *scope, c *syntax.ColumnRef) (ref, bool) {
 	}
 	r, ok := in.find(c.Name.Name)
 	if !ok {
-		a.report(c, CodeUnknownColumn, didYouMean(c.Name.Name, visible(in.names()), "columns"), "no column %q in %s", c.Name.Name, in.alias)
+		a.reportName(c, c.Name, CodeUnknownColumn, visible(in.names()), "columns", "no column %q in %s", c.Name.Name, in.alias)
 	}
 	return r, ok
 }

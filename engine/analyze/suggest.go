@@ -3,6 +3,8 @@ package analyze
 import (
 	"sort"
 	"strings"
+
+	"github.com/streamsforge/streamsforge/engine/syntax"
 )
 
 // didYouMean is the hint for a name that does not exist: the closest of the names that do, or the names themselves
@@ -17,6 +19,17 @@ func didYouMean(name string, names []string, noun string) string {
 	}
 	return noun + ": " + strings.Join(names, ", ")
 }
+
+// reportName reports a name that does not exist, with the closest one that does as hint and fix.
+func (a *analyzer) reportName(at syntax.Node, id syntax.Ident, code string, names []string, noun, format string, args ...any) {
+	a.report(at, code, didYouMean(id.Name, names, noun), format, args...)
+	if best := closest(id.Name, names); best != "" {
+		a.fix(syntax.Replace(id.Pos, id.Name, best))
+	}
+}
+
+// fix offers a change of the text with the diagnostic that was reported last.
+func (a *analyzer) fix(f *syntax.Fix) { a.ds[len(a.ds)-1].Fix = f }
 
 // closest is the name within a third of the letters, "" when there is none. Ties go to the first in sort order.
 func closest(name string, names []string) string {

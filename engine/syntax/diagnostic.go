@@ -52,6 +52,8 @@ type Diagnostic struct {
 	Message string
 	// Hint says what to do about it; it may be empty.
 	Hint string
+	// Fix is a change of the text that makes the problem go away; nil where none is certain.
+	Fix *Fix
 }
 
 // String prints "1:8: unknown-column: no column "qyt" in trades; did you mean "qty"?".
@@ -87,9 +89,14 @@ func Sort(ds []Diagnostic) []Diagnostic {
 	})
 	out := ds[:0]
 	for i, d := range ds {
-		if i == 0 || d != out[len(out)-1] {
+		if i == 0 || !d.repeats(out[len(out)-1]) {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// repeats reports whether two diagnostics say the same of the same place.
+func (d Diagnostic) repeats(o Diagnostic) bool {
+	return d.Pos == o.Pos && d.Severity == o.Severity && d.Code == o.Code && d.Message == o.Message && d.Hint == o.Hint
 }

@@ -109,8 +109,20 @@ func Diagnostics(found []engine.Diagnostic) []view.SqlDiagnostic {
 	out := make([]view.SqlDiagnostic, len(found))
 	for i, d := range found {
 		out[i] = view.SqlDiagnostic{
-			Message: d.Message, Line: d.Pos.Line, Column: d.Pos.Column, Severity: d.Severity.String(), Code: d.Code, Hint: d.Hint,
+			Message: d.Message, Line: d.Pos.Line, Column: d.Pos.Column, Length: d.Pos.Length,
+			Severity: d.Severity.String(), Code: d.Code, Hint: d.Hint, Fix: fix(d.Fix),
 		}
+	}
+	return out
+}
+
+func fix(f *engine.Fix) *view.SqlFix {
+	if f == nil {
+		return nil
+	}
+	out := &view.SqlFix{Title: f.Title, Edits: make([]view.SqlEdit, len(f.Edits))}
+	for i, e := range f.Edits {
+		out.Edits[i] = view.SqlEdit{Line: e.Pos.Line, Column: e.Pos.Column, Length: e.Pos.Length, Text: e.Text}
 	}
 	return out
 }

@@ -4,12 +4,28 @@ import "github.com/streamsforge/streamsforge/engine/types"
 
 // SqlDiagnostic is one finding about a query; positions count from 1.
 type SqlDiagnostic struct {
-	Message  string `json:"message"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Severity string `json:"severity"` // Error or Warning
-	Code     string `json:"code"`     // stable, kebab-case
-	Hint     string `json:"hint"`     // "" when there is none
+	Message  string  `json:"message"`
+	Line     int     `json:"line"`
+	Column   int     `json:"column"`
+	Severity string  `json:"severity"` // Error or Warning
+	Code     string  `json:"code"`     // stable, kebab-case
+	Hint     string  `json:"hint"`     // "" when there is none
+	Length   int     `json:"length"`   // in code points, like the column
+	Fix      *SqlFix `json:"fix"`      // null where no change is certain
+}
+
+// SqlFix is a change of the query's text that makes a finding go away.
+type SqlFix struct {
+	Title string    `json:"title"`
+	Edits []SqlEdit `json:"edits"`
+}
+
+// SqlEdit replaces a stretch of the query's text; length 0 inserts.
+type SqlEdit struct {
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Length int    `json:"length"` // in code points
+	Text   string `json:"text"`
 }
 
 // OutputColumn is one column of a query's result.
