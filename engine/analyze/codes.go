@@ -9,6 +9,7 @@ const (
 	CodeNotYet             = "not-yet-supported"
 	CodeUnknownRelation    = "unknown-relation"
 	CodeAmbiguousRelation  = "ambiguous-relation"
+	CodeRef                = "ref"
 	CodePipelineInput      = "pipeline-input"
 	CodeDuplicateAlias     = "duplicate-alias"
 	CodeDuplicateCTE       = "duplicate-cte"

@@ -43,6 +43,7 @@ var codes = []CodeInfo{
 
 	{CodeUnknownRelation, syntax.Error, groupNames, "Nothing of this name can be read. The nearest name is suggested."},
 	{CodeAmbiguousRelation, syntax.Error, groupNames, "The name is a source and a table at once. Rename one of them."},
+	{CodeRef, syntax.Error, groupNames, "ref('name') outside of a project, for a source, or for a model that has problems of its own."},
 	{CodeDuplicateAlias, syntax.Error, groupNames, "Two relations of one FROM have the same name. The place is the second."},
 	{CodeDuplicateCTE, syntax.Error, groupNames, "Two queries of WITH have the same name. The place is the second."},
 	{CodeCTEOrder, syntax.Error, groupNames, "A query of WITH is read before it is declared. Only WITH RECURSIVE reads itself."},

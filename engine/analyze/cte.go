@@ -49,6 +49,9 @@ func (a *analyzer) declare(c *syntax.CTE, outer *cteScope, list []*syntax.CTE, r
 
 // cte finds a relation's name among the named queries. found with a nil relation means that a problem was reported.
 func (a *analyzer) cte(t *syntax.TableName, ctes *cteScope) (r *relation, found bool) {
+	if t.Ref {
+		return nil, false
+	}
 	name := t.Name.Name
 	for s := ctes; s != nil; s = s.next {
 		if s.name != name {

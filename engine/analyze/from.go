@@ -152,6 +152,9 @@ func (a *analyzer) checkAlias(t syntax.TableItem, alias string, s *scope) {
 
 // lookup finds a relation of the catalog that the mode may read.
 func (a *analyzer) lookup(t *syntax.TableName) (Relation, bool) {
+	if t.Ref {
+		return a.lookupRef(t)
+	}
 	name := t.Name.Name
 	found := a.cat.Relations(name)
 	switch {

@@ -113,7 +113,7 @@ func mentionsBody(b syntax.Body, name string) bool {
 func mentionsItem(t syntax.TableItem, name string) bool {
 	switch t := t.(type) {
 	case *syntax.TableName:
-		return t.Name.Name == name
+		return !t.Ref && t.Name.Name == name
 	case *syntax.Derived:
 		return mentions(t.Query, name)
 	}

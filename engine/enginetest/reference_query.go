@@ -362,7 +362,7 @@ func (r *reference) relation(item syntax.TableItem, ctes map[string]*table) (*ta
 	if n.Alias != nil {
 		alias = n.Alias.Name
 	}
-	if t, ok := ctes[n.Name.Name]; ok {
+	if t, ok := ctes[n.Name.Name]; ok && !n.Ref {
 		return t, alias, nil
 	}
 	found := r.catalog.Relations(n.Name.Name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/analyze"
 	"github.com/streamsforge/streamsforge/engine/flow"
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
@@ -64,7 +65,7 @@ type entity struct {
 	delta    []Row           // what the last commit gave, with hidden time
 }
 
-var _ engine.Catalog = (*World)(nil)
+var _ analyze.Models = (*World)(nil)
 
 // NewWorld makes an empty world.
 func NewWorld(v Variant) *World { return &World{variant: v} }
@@ -74,6 +75,26 @@ func (w *World) Relations(name string) (out []engine.Relation) {
 	for _, e := range w.entities {
 		if e.relation.Name == name {
 			out = append(out, e.relation)
+		}
+	}
+	return out
+}
+
+// Model finds what ref('name') reads: in a script every table and pipeline is a model.
+func (w *World) Model(name string) (r engine.Relation, found, broken bool) {
+	for _, e := range w.entities {
+		if e.relation.Name == name && e.program != nil {
+			return e.relation, true, false
+		}
+	}
+	return r, false, false
+}
+
+// ModelNames lists all tables and pipelines.
+func (w *World) ModelNames() (out []string) {
+	for _, e := range w.entities {
+		if e.program != nil {
+			out = append(out, e.relation.Name)
 		}
 	}
 	return out

@@ -22,6 +22,8 @@ type Query struct {
 	OrderBy   []*OrderItem
 	// Limit and Offset are nil when absent.
 	Limit, Offset Expr
+	// Refs are the ref('model') of a whole statement, subqueries included, in the order of the text.
+	Refs []*TableName
 }
 
 // CTE is one named query of a WITH list.
@@ -100,9 +102,11 @@ type TableItem interface {
 	tableItem()
 }
 
-// TableName reads a source, table, pipeline or CTE by name.
+// TableName reads a source, table, pipeline or CTE by name, or a model of the project by ref('name').
 type TableName struct {
 	Pos
+	// Ref marks ref('name'); the place of the name is then the string.
+	Ref   bool
 	Name  Ident
 	Alias *Ident
 }

@@ -195,7 +195,12 @@ func (p *parser) tableItem() TableItem {
 		p.expected("the name of a source, table or pipeline")
 		return nil
 	}
-	n := &TableName{Name: p.ident("a name")}
+	n := &TableName{}
+	if p.atRef() {
+		n = p.ref()
+	} else {
+		n.Name = p.ident("a name")
+	}
 	n.Alias = p.alias()
 	n.Pos = p.span(t.Pos)
 	return n

@@ -36,6 +36,7 @@ var canonical = []string{
 	"SELECT a FROM t UNION (SELECT b FROM u UNION ALL SELECT c FROM v)",
 	"SELECT a FROM t INTERSECT SELECT b FROM u EXCEPT ALL SELECT c FROM v",
 	"SELECT a FROM t ORDER BY a DESC NULLS LAST, b LIMIT 10 OFFSET 5",
+	"SELECT a FROM ref('m') JOIN ref('it''s') AS n ON m.a = n.a WHERE b IN (SELECT b FROM ref('o')) AND ref = REF(1)",
 	"SELECT window, group AS select, t.from FROM t WHERE left = 1 AND emit.window > 2",
 }
 

@@ -25,6 +25,7 @@ type parser struct {
 	skipping    bool
 	depth       int
 	diagnostics []Diagnostic
+	refs        []*TableName
 	// unreadable are the offsets at which the lexer has reported a problem.
 	unreadable map[int]bool
 }
@@ -40,6 +41,7 @@ func Parse(src string) (*Query, []Diagnostic) {
 		}
 	}
 	q := p.query(true)
+	q.Refs = p.refs
 	return q, Sort(p.diagnostics)
 }
 

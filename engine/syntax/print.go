@@ -174,7 +174,11 @@ func (p *printer) alias(a *Ident) {
 func (p *printer) tableItem(t TableItem) {
 	switch t := t.(type) {
 	case *TableName:
-		p.add(t.Name.Name)
+		if t.Ref {
+			p.ref(t)
+		} else {
+			p.add(t.Name.Name)
+		}
 		p.alias(t.Alias)
 	case *Derived:
 		if t.Lateral {
