@@ -30,8 +30,10 @@ type (
 	Input = plan.Input
 	// Mode is what a statement defines.
 	Mode = analyze.Mode
-	// Options are the settings of time.
+	// Options are the settings of a statement beside its text.
 	Options = analyze.Options
+	// Retention bounds the rows of a table.
+	Retention = plan.Retention
 	// Changelog is a derived changelog mode.
 	Changelog = plan.Changelog
 	// ChangelogMode is Append, Upsert or Retract.
@@ -55,6 +57,9 @@ const (
 	Retract = plan.Retract
 )
 
+// CodeRetention is the code of the diagnostic about a query whose rows cannot be evicted.
+const CodeRetention = analyze.CodeRetention
+
 // HasErrors reports whether one of the diagnostics forbids to run the statement.
 func HasErrors(ds []Diagnostic) bool { return syntax.HasErrors(ds) }
 
@@ -70,7 +75,15 @@ func Compile(sql string, cat Catalog, mode Mode, o Options) (*Program, []Diagnos
 	if syntax.HasErrors(problems) {
 		return nil, problems
 	}
-	return &Program{sql: sql, result: r, query: plan.Optimize(r.Query)}, problems
+	query := plan.Optimize(r.Query)
+	if o.Retention.Bounds() {
+		if why := plan.RetentionRefused(query.Root); why != "" {
+			return nil, append(problems, Diagnostic{Pos: Pos{Line: 1, Column: 1}, Code: analyze.CodeRetention, Message: why,
+				Hint: "remove the bounds, or bound a table of plain rows that this one reads"})
+		}
+		query = plan.Retained(query, o.Retention)
+	}
+	return &Program{sql: sql, result: r, query: query}, problems
 }
 
 // Program is a compiled statement. It is immutable and shared.

@@ -45,7 +45,7 @@ func (m Mode) String() string {
 	return "table"
 }
 
-// Options are the settings of time. The zero value takes the defaults.
+// Options are the settings of a statement beside its text. The zero value takes the defaults.
 type Options struct {
 	// IdleMs is how long an input may be silent before it no longer holds the watermark back; 0 means 5000.
 	IdleMs int64
@@ -56,6 +56,8 @@ type Options struct {
 	// StrictNotIn makes IN and NOT IN over a subquery three-valued as in the SQL standard: NULLs of the subquery count,
 	// and a NULL on the left side is FALSE over no rows.
 	StrictNotIn bool
+	// Retention bounds the rows of a table. It needs a query over one plain input, with or without LATEST BY.
+	Retention plan.Retention
 }
 
 // Defaults of Options.

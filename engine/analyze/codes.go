@@ -34,6 +34,7 @@ const (
 	CodeRecursive          = "recursive"
 	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
+	CodeRetention          = "retention"
 	CodeAliasMissing       = "alias-missing"
 	CodeUnnest             = "unnest"
 	CodeWindowMissing      = "window-missing"

@@ -79,6 +79,9 @@ func Evaluate(sql string, cat engine.Catalog, mode engine.Mode, o engine.Options
 		return res, nil
 	}
 	withTs := p.EventTime()
+	if o.Retention.Bounds() && !out.folded {
+		out.rows = retained(out.rows, withTs, o.Retention)
+	}
 	for _, row := range net(out.rows, withTs) {
 		if row.w > 0 {
 			res.Rows = append(res.Rows, Row{Values: row.vals, Ts: row.ts, Weight: row.w})

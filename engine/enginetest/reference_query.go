@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"math"
 	"sort"
 	"strings"
 
@@ -253,8 +254,13 @@ func (e *env) latest(rows []jrow, l *syntax.LatestBy) []jrow {
 		}
 		return rows[i].w < 0 && rows[j].w > 0
 	})
-	kept := map[string]jrow{}
-	for _, row := range rows {
+	kept := map[string]latestKept{}
+	newest := int64(math.MinInt64)
+	bounds := e.r.options.Retention
+	for i, row := range rows {
+		if i > 0 && rows[i-1].epoch != row.epoch {
+			evictLatest(kept, newest, bounds)
+		}
 		e.on(row)
 		var key []types.Value
 		for _, c := range l.Cols {
@@ -272,12 +278,14 @@ func (e *env) latest(rows []jrow, l *syntax.LatestBy) []jrow {
 			delete(kept, k)
 		default:
 			row.w = 1
-			kept[k] = row
+			kept[k] = latestKept{row, key}
+			newest = max(newest, row.ts)
 		}
 	}
+	evictLatest(kept, newest, bounds)
 	var out []jrow
 	for _, row := range kept {
-		out = append(out, row)
+		out = append(out, row.jrow)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].at < out[j].at })
 	return out

@@ -117,7 +117,16 @@ func (c Command) timeOptions() (o engine.Options, err error) {
 		}
 	}
 	o.StrictNotIn = c.Options["strict"] == "true"
-	return o, nil
+	if v, ok := c.Options["rows"]; ok {
+		if o.Retention.MaxRows, err = strconv.ParseInt(v, 10, 64); err != nil {
+			return o, err
+		}
+	}
+	if v, ok := c.Options["ttl"]; ok {
+		d, parse := time.ParseDuration(v)
+		o.Retention.TTLMs, err = d.Milliseconds(), parse
+	}
+	return o, err
 }
 
 // runDefine compiles a table or pipeline and shows its schema, key and changelog mode; or what is wrong with it.
@@ -157,7 +166,11 @@ func (w *World) runInvalid(c Command) (string, error) {
 	if c.word(0) == "pipeline" {
 		mode = engine.PipelineMode
 	}
-	p, problems := engine.Compile(strings.TrimSpace(c.Input), w, mode, engine.Options{})
+	o, err := c.timeOptions()
+	if err != nil {
+		return "", err
+	}
+	p, problems := engine.Compile(strings.TrimSpace(c.Input), w, mode, o)
 	if p != nil {
 		return "", fmt.Errorf("the statement is valid: %s", p.Explain())
 	}

@@ -140,10 +140,17 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		b.add(n, t, out, scope)
 	case *plan.LatestBy:
 		l := op.NewLatestBy(n.In.Schema(), n.Keys, n.Ts, n.Retract, n.In.AppendOnly())
+		if n.Bounds() {
+			l.Bound(op.Retention{MaxRows: n.MaxRows, TTL: n.TTLMs})
+		}
 		if at := b.child(n.In, l, 0, out, scope, marked); at >= 0 {
 			b.f.paths[at].latest = l
 		}
 		b.add(n, l, out, scope)
+	case *plan.Retain:
+		r := op.NewRetain(n.In.Schema(), n.Ts, op.Retention{MaxRows: n.MaxRows, TTL: n.TTLMs})
+		b.child(n.In, r, 0, out, scope, marked)
+		b.add(n, r, out, scope)
 	case *plan.Join:
 		var j op.Operator
 		if n.Kind == plan.Inner {

@@ -29,6 +29,8 @@ type Output struct {
 	// Delta is the net change of a table since the last Flush, sorted and consolidated, or the rows of a pipeline in
 	// order of emission; nil when there is nothing. Its columns are those of the plan's root.
 	Delta *zset.Batch
+	// Evicted marks the rows of Delta that retention takes back, whole or in part; nil when there are none.
+	Evicted []bool
 	// Late are the rows that came after their window had closed, in order of arrival, with the columns of
 	// Flow.LateSchema; nil when there are none.
 	Late *zset.Batch
@@ -109,7 +111,9 @@ func (f *Flow) Flush() Output {
 	if f.query.Pipeline {
 		out.Delta = f.out.rows()
 	} else {
+		evicted := f.out.gone()
 		out.Delta = f.out.delta()
+		out.Evicted = markEvicted(out.Delta, evicted)
 	}
 	out.Late = f.late.rows()
 	if out.Delta != nil {

@@ -1,14 +1,17 @@
 package flow
 
 import (
-	"github.com/streamsforge/streamsforge/engine/op"
+	"bytes"
 
+	"github.com/streamsforge/streamsforge/engine/op"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
 
 // sink collects what leaves the flow, as batches that own their memory.
 type sink struct {
 	parts []*zset.Batch
+	// evicted are those of the parts that retention takes back.
+	evicted []*zset.Batch
 	// sorted promises that one part alone is sorted and consolidated.
 	sorted bool
 	taken  int64
@@ -22,6 +25,9 @@ func (s *sink) take(d op.Delta) {
 		return
 	}
 	s.taken += int64(n)
+	if d.Evicted {
+		defer func() { s.evicted = append(s.evicted, s.parts[len(s.parts)-1]) }()
+	}
 	switch {
 	case d.Stable && d.Sel == nil:
 		s.parts = append(s.parts, d.B)
@@ -89,6 +95,46 @@ func (s *sink) delta() *zset.Batch {
 		return nil
 	}
 	return b
+}
+
+// gone returns the rows that retention takes back, consolidated; nil when there are none.
+func (s *sink) gone() *zset.Batch {
+	if len(s.evicted) == 0 {
+		return nil
+	}
+	b := zset.Consolidate(zset.Concat(s.evicted...))
+	clear(s.evicted)
+	s.evicted = s.evicted[:0]
+	return b
+}
+
+// markEvicted finds evicted rows in the delta that holds them; both are sorted. A row that is evicted and comes again
+// by the projection of another one is a row that stays.
+func markEvicted(delta, evicted *zset.Batch) []bool {
+	if delta == nil || evicted == nil {
+		return nil
+	}
+	var marks []bool
+	var x, y []byte
+	for i, k := 0, 0; i < delta.N && k < evicted.N; {
+		x, y = zset.AppendRecord(x[:0], delta, i, nil), zset.AppendRecord(y[:0], evicted, k, nil)
+		switch c := bytes.Compare(x, y); {
+		case c < 0:
+			i++
+		case c > 0:
+			k++
+		default:
+			if delta.W(i) < 0 {
+				if marks == nil {
+					marks = make([]bool, delta.N)
+				}
+				marks[i] = true
+			}
+			i++
+			k++
+		}
+	}
+	return marks
 }
 
 func (s *sink) reset() {

@@ -39,7 +39,13 @@ type LatestBy struct {
 	arena   []byte         // the rows of before
 	scratch []byte
 
-	out *zset.Builder
+	// bounds and ages are set for a table with retention: at the end of every epoch the keys that are too old or too many
+	// are forgotten with their rows.
+	bounds Retention
+	ages   *ages
+	newest int64
+
+	out, gone *zset.Builder
 	// Ignored counts rows that were older than the retained row, or took back a row that is not retained.
 	Ignored int64
 }
@@ -47,12 +53,16 @@ type LatestBy struct {
 var _ Operator = (*LatestBy)(nil)
 
 // beforeRow is the row of a key at the last flush: arena[from:to]; from < 0 when there was none.
-type beforeRow struct{ from, to int }
+type beforeRow struct {
+	from, to int
+	// evicted says that retention was the last to change the key.
+	evicted bool
+}
 
 // NewLatestBy makes the operator over rows of the given columns. retract is -1 without a retraction mark.
 func NewLatestBy(in types.Schema, keys []int, ts, retract int, appendOnly bool) *LatestBy {
 	return &LatestBy{keys: keys, ts: ts, retract: retract, updating: !appendOnly, rows: zset.NewArrangement(),
-		touched: zset.NewKeyTable(), out: zset.NewBuilder(kindsOf(in))}
+		touched: zset.NewKeyTable(), out: zset.NewBuilder(kindsOf(in)), gone: zset.NewBuilder(kindsOf(in))}
 }
 
 // Apply takes rows in order of arrival.
@@ -91,6 +101,11 @@ func (l *LatestBy) removes(b *zset.Batch, i int) bool {
 	return !c.IsNull(i) && c.I64[i] != 0
 }
 
+// Bound sets the retention of the table. It is called before the first row.
+func (l *LatestBy) Bound(r Retention) {
+	l.bounds, l.ages, l.newest = r, newAges(), math.MinInt64
+}
+
 func (l *LatestBy) take(h uint64, key, rec []byte, ts int64, removes bool, w int64) {
 	if w == 0 {
 		return
@@ -109,14 +124,46 @@ func (l *LatestBy) take(h uint64, key, rec []byte, ts int64, removes bool, w int
 	case removes && !have || have && !removes && bytes.Equal(old, rec):
 		return // nothing changes
 	}
-	l.remember(key, old, have)
+	l.remember(key, old, have, false)
 	if have {
 		// old is memory of the arrangement, which the change may move.
 		l.scratch = append(l.scratch[:0], old...)
 		l.rows.AddHash(h, key, l.scratch, -1)
 	}
-	if w > 0 && !removes {
+	held := w > 0 && !removes
+	if held {
 		l.rows.AddHash(h, key, rec, 1)
+	}
+	if l.ages != nil {
+		l.age(key, ts, held)
+	}
+}
+
+// age keeps the time of a key.
+func (l *LatestBy) age(key []byte, ts int64, held bool) {
+	if held {
+		l.newest = max(l.newest, ts)
+		l.ages.put(key, ts)
+	} else if id, ok := l.ages.names.Find(key); ok {
+		l.ages.drop(id)
+	}
+}
+
+// evict forgets the keys that retention does not keep.
+func (l *LatestBy) evict() {
+	horizon := l.bounds.horizon(l.newest)
+	for {
+		id, ts, ok := l.ages.oldest()
+		if !ok || ts >= horizon && (l.bounds.MaxRows == 0 || int64(l.ages.live) <= l.bounds.MaxRows) {
+			return
+		}
+		l.ages.drop(id)
+		key := l.ages.names.Key(id)
+		m := l.rows.Find(key)
+		old, _, _ := m.Next()
+		l.remember(key, old, true, true)
+		l.scratch = append(l.scratch[:0], old...)
+		l.rows.Add(key, l.scratch, -1)
 	}
 }
 
@@ -133,12 +180,13 @@ func (l *LatestBy) timeOf(rec []byte) int64 {
 }
 
 // remember keeps the row that a key had at the last flush.
-func (l *LatestBy) remember(key, old []byte, have bool) {
+func (l *LatestBy) remember(key, old []byte, have, evicted bool) {
 	id, added := l.touched.Insert(key)
 	if !added {
+		l.before[id].evicted = evicted
 		return
 	}
-	r := beforeRow{from: -1}
+	r := beforeRow{from: -1, evicted: evicted}
 	if have {
 		r.from = len(l.arena)
 		l.arena = append(l.arena, old...)
@@ -152,7 +200,12 @@ func (l *LatestBy) remember(key, old []byte, have bool) {
 }
 
 // Advance ends an epoch: waiting rows are taken, retractions first.
-func (l *LatestBy) Advance(int64, Emit) { l.settle() }
+func (l *LatestBy) Advance(int64, Emit) {
+	l.settle()
+	if l.ages != nil {
+		l.evict()
+	}
+}
 
 func (l *LatestBy) settle() {
 	p := &l.pending
@@ -180,8 +233,12 @@ func (l *LatestBy) Flush(emit Emit) {
 			if have && bytes.Equal(old, now) {
 				continue
 			}
-			l.out.Record(old, 0)
-			l.out.EndRow(-1)
+			to := l.out
+			if r.evicted {
+				to = l.gone
+			}
+			to.Record(old, 0)
+			to.EndRow(-1)
 		}
 		if have {
 			l.out.Record(now, 0)
@@ -193,8 +250,14 @@ func (l *LatestBy) Flush(emit Emit) {
 		l.touched.Remove(l.order[i])
 	}
 	l.order, l.arena = l.order[:0], l.arena[:0]
+	if l.ages != nil {
+		l.ages.compact()
+	}
 	if l.out.Len() > 0 {
 		emit(Delta{B: l.out.Build(), Stable: true})
+	}
+	if l.gone.Len() > 0 {
+		emit(Delta{B: l.gone.Build(), Stable: true, Evicted: true})
 	}
 }
 
@@ -210,7 +273,11 @@ func (l *LatestBy) AppendSnapshot(dst []byte) []byte {
 	}
 	dst = append(dst, latestVersion)
 	dst = binary.AppendVarint(dst, l.Ignored)
-	return appendBlock(dst, l.rows.AppendSnapshot)
+	dst = appendBlock(dst, l.rows.AppendSnapshot)
+	if l.ages != nil {
+		dst = binary.AppendVarint(dst, l.newest)
+	}
+	return dst
 }
 
 // Restore replaces the state.
@@ -221,17 +288,33 @@ func (l *LatestBy) Restore(b []byte) error {
 	}
 	l.Ignored = s.varint()
 	rows := s.block()
+	if l.ages != nil {
+		l.newest = s.varint()
+	}
 	if err := s.end(); err != nil {
 		return err
 	}
 	if err := l.rows.Restore(rows); err != nil {
 		return fmt.Errorf("latest rows: %w", err)
 	}
+	if l.ages != nil {
+		l.ages = newAges()
+		l.rows.Each(func(key, rec []byte, _ int64) bool {
+			l.ages.put(key, l.timeOf(rec))
+			return true
+		})
+	}
 	return nil
 }
 
 // StateBytes is the memory of the retained rows.
-func (l *LatestBy) StateBytes() int64 { return l.rows.StateBytes() + int64(cap(l.pending.bytes)) }
+func (l *LatestBy) StateBytes() int64 {
+	n := l.rows.StateBytes() + int64(cap(l.pending.bytes))
+	if l.ages != nil {
+		n += l.ages.StateBytes()
+	}
+	return n
+}
 
 // pendingRows are the rows of an epoch of an updating input.
 type pendingRows struct {

@@ -18,6 +18,8 @@ type Delta struct {
 	Marks []int64
 	// Stable says that B and all its memory never change: the receiver may keep them.
 	Stable bool
+	// Evicted says that retention takes the rows back, not a change of the input.
+	Evicted bool
 }
 
 // Len returns the number of rows.

@@ -93,6 +93,17 @@ func (r *snapReader) block() []byte {
 	return out
 }
 
+// bytes reads n bytes.
+func (r *snapReader) bytes(n int) []byte {
+	if n > len(r.b) {
+		r.fail, r.b = true, nil
+		return nil
+	}
+	out := r.b[:n:n]
+	r.b = r.b[n:]
+	return out
+}
+
 func (r *snapReader) end() error {
 	if r.fail {
 		return fmt.Errorf("%w: it is cut off", ErrSnapshot)

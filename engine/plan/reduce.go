@@ -89,6 +89,8 @@ type LatestBy struct {
 	Ts   int
 	// Retract is the position of the retraction mark, -1 when there is none.
 	Retract int
+	// Retention bounds the keys.
+	Retention
 }
 
 var _ Node = (*LatestBy)(nil)
@@ -111,18 +113,24 @@ func (n *LatestBy) Changelog() Changelog { return changelog(n) }
 // Name of the operator.
 func (n *LatestBy) Name() string { return "LatestBy" }
 
-// Detail lists the key columns.
+// Detail lists the key columns, and the bounds.
 func (n *LatestBy) Detail() string {
 	s := n.In.Schema()
 	names := make([]string, len(n.Keys))
 	for i, k := range n.Keys {
 		names[i] = s[k].Name
 	}
-	return "key=[" + strings.Join(names, ", ") + "]"
+	detail := "key=[" + strings.Join(names, ", ") + "]"
+	if n.Bounds() {
+		detail += " " + n.Retention.String()
+	}
+	return detail
 }
 
 func (n *LatestBy) withChildren(c []Node) Node {
-	return &LatestBy{In: c[0], Keys: n.Keys, Ts: n.Ts, Retract: n.Retract}
+	out := *n
+	out.In = c[0]
+	return &out
 }
 
 func firstN(n int) []int {

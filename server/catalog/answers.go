@@ -49,7 +49,7 @@ func (s *Store) validate(sn *Snapshot, sql string, mode engine.Mode, what InputK
 	if d := insertProblem(sql, nil, what); d != nil {
 		return tableFacts{Facts: Facts{Diagnostics: Diagnostics([]engine.Diagnostic{*d})}}
 	}
-	_, f := s.compile(sn, sql, mode, 0)
+	_, f := s.compile(sn, sql, mode, s.options(engine.Options{}))
 	return f
 }
 
@@ -69,13 +69,13 @@ func (f Facts) changelog() *view.ChangelogMode {
 
 // PipelinePlan shows the plan of a pipeline.
 func (s *Store) PipelinePlan(sn *Snapshot, r *PipelineRecord) view.ExecutionPlan {
-	p, f := s.compile(sn, r.SQL, engine.PipelineMode, r.AllowedLatenessMs)
+	p, f := s.compile(sn, r.SQL, engine.PipelineMode, s.pipelineOptions(r))
 	return planOf(p, f.Facts, 1, "a pipeline runs as one worker and has no physical stages")
 }
 
 // TablePlan shows the plan of a table.
 func (s *Store) TablePlan(sn *Snapshot, r *TableRecord) view.ExecutionPlan {
-	p, f := s.compile(sn, r.SQL, engine.TableMode, 0)
+	p, f := s.compile(sn, r.SQL, engine.TableMode, s.tableOptions(r))
 	why := "with parallelism 1 a table runs as one worker and has no physical stages"
 	if r.Parallelism > 1 {
 		why = "partitioned execution is not part of this build: the table runs as one worker"

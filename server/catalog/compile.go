@@ -18,12 +18,12 @@ type tableFacts struct {
 }
 
 func (s *Store) compilePipeline(sn *Snapshot, r *PipelineRecord) Facts {
-	_, f := s.compile(sn, r.SQL, engine.PipelineMode, r.AllowedLatenessMs)
+	_, f := s.compile(sn, r.SQL, engine.PipelineMode, s.pipelineOptions(r))
 	return f.Facts
 }
 
 func (s *Store) compileTable(sn *Snapshot, r *TableRecord) tableFacts {
-	_, f := s.compile(sn, r.SQL, engine.TableMode, 0)
+	_, f := s.compile(sn, r.SQL, engine.TableMode, s.tableOptions(r))
 	return f
 }
 

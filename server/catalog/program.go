@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/streamsforge/streamsforge/engine"
@@ -54,16 +53,30 @@ func (f Facts) relation(name string, kind engine.InputKind) engine.Relation {
 // CompilePipeline compiles the query of a pipeline against the newest definitions of its environment. The error is a
 // view.Conflict with every diagnostic.
 func (s *Store) CompilePipeline(sn *Snapshot, r *PipelineRecord) (*engine.Program, error) {
-	return s.program(sn, r.SQL, engine.PipelineMode, r.AllowedLatenessMs)
+	return s.program(sn, r.SQL, engine.PipelineMode, s.pipelineOptions(r))
 }
 
 // CompileTable compiles the query of a table; see CompilePipeline.
 func (s *Store) CompileTable(sn *Snapshot, r *TableRecord) (*engine.Program, error) {
-	return s.program(sn, r.SQL, engine.TableMode, 0)
+	return s.program(sn, r.SQL, engine.TableMode, s.tableOptions(r))
 }
 
-func (s *Store) program(sn *Snapshot, sql string, mode engine.Mode, lateness int64) (*engine.Program, error) {
-	p, f := s.compile(sn, sql, mode, lateness)
+// options adds the settings of the process to those of a definition.
+func (s *Store) options(o engine.Options) engine.Options {
+	o.IdleMs, o.LatenessMs, o.StrictNotIn = s.opt.IdleMs, s.opt.LatenessMs, s.opt.StrictNotIn
+	return o
+}
+
+func (s *Store) pipelineOptions(r *PipelineRecord) engine.Options {
+	return s.options(engine.Options{AllowedLatenessMs: r.AllowedLatenessMs})
+}
+
+func (s *Store) tableOptions(r *TableRecord) engine.Options {
+	return s.options(engine.Options{Retention: engine.Retention{MaxRows: int64(r.RetentionMaxRows), TTLMs: r.RetentionTtlMs}})
+}
+
+func (s *Store) program(sn *Snapshot, sql string, mode engine.Mode, o engine.Options) (*engine.Program, error) {
+	p, f := s.compile(sn, sql, mode, o)
 	if p == nil {
 		return nil, view.Errorf(view.Conflict, "%s", f.errorText())
 	}
@@ -71,12 +84,15 @@ func (s *Store) program(sn *Snapshot, sql string, mode engine.Mode, lateness int
 }
 
 // compile runs the engine and keeps what the catalog needs of the answer.
-func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, lateness int64) (*engine.Program, tableFacts) {
-	p, found := engine.Compile(query(sql), sn.Engine(), mode, engine.Options{
-		IdleMs: s.opt.IdleMs, LatenessMs: s.opt.LatenessMs, AllowedLatenessMs: lateness, StrictNotIn: s.opt.StrictNotIn,
-	})
+func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, o engine.Options) (*engine.Program, tableFacts) {
+	p, found := engine.Compile(query(sql), sn.Engine(), mode, o)
 	f := tableFacts{Facts: Facts{Diagnostics: Diagnostics(found), Inputs: []Input{}, Output: []Field{}}}
 	if p == nil {
+		for _, d := range found {
+			if d.Code == engine.CodeRetention {
+				f.retention = d.Message
+			}
+		}
 		return nil, f
 	}
 	rel := p.Relation("")
@@ -89,7 +105,6 @@ func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, lateness int
 		f.Inputs = append(f.Inputs, Input{Name: in.Name, Kind: inputKind(in.Kind)})
 	}
 	f.LatestBy = latestBy(p.Query().Root)
-	f.retention = retentionRefused(p.Query().Root)
 	return p, f
 }
 
@@ -133,39 +148,4 @@ func latestBy(n plan.Node) bool {
 		return true
 	}
 	return slices.ContainsFunc(n.Children(), latestBy)
-}
-
-// retentionRefused says why the rows of a plan cannot be evicted by age or number: eviction takes single rows of one
-// input back, and a row that was made of several has no such input.
-func retentionRefused(n plan.Node) string {
-	switch n := n.(type) {
-	case *plan.Scan:
-		return ""
-	case *plan.Filter, *plan.Project, *plan.LatestBy:
-		return retentionRefused(n.Children()[0])
-	default:
-		return fmt.Sprintf("retention needs a query over one plain input: this one has a %s", nodeName(n))
-	}
-}
-
-func nodeName(n plan.Node) string {
-	switch n.(type) {
-	case *plan.Join, *plan.AsofJoin, *plan.IntervalJoin:
-		return "join"
-	case *plan.Reduce:
-		return "GROUP BY or aggregate"
-	case *plan.Unnest:
-		return "UNNEST"
-	case *plan.Union, *plan.SetOp:
-		return "set operation"
-	case *plan.Window:
-		return "window"
-	case *plan.Recursive:
-		return "recursive query"
-	case *plan.TopN:
-		return "LIMIT or DISTINCT ON"
-	case *plan.Rolling:
-		return "subquery"
-	}
-	return fmt.Sprintf("%T", n)
 }

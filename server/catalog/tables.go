@@ -129,7 +129,7 @@ func (t *Table) columns(f Facts) []string {
 func (s *Store) admit(sn *Snapshot, r *TableRecord) error {
 	p := problems(r.settings())
 	f := s.compileTable(sn, r)
-	if f.Compiled && (r.RetentionMaxRows > 0 || r.RetentionTtlMs > 0) {
+	if f.retention != "" {
 		p.add(f.retention)
 	}
 	r.compiled(f.Facts)
