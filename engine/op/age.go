@@ -187,4 +187,6 @@ func (a *ages) sink(i int) {
 }
 
 // StateBytes is the memory of names and queue.
-func (a *ages) StateBytes() int64 { return a.names.StateBytes() + a.items.Bytes() + int64(16*cap(a.queue)) }
+func (a *ages) StateBytes() int64 {
+	return a.names.StateBytes() + a.items.Bytes() + int64(16*cap(a.queue))
+}

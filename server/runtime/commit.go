@@ -36,7 +36,7 @@ func (w *worker) commit(ctx context.Context, prev, epoch uint64, out flow.Output
 		if w.def.pipeline {
 			last = w.entries + uint64(out.Delta.N)
 		}
-		w.enc = wire.Encode(w.enc[:0], w.kinds, out.Delta)
+		w.enc = wire.EncodeMarked(w.enc[:0], w.kinds, out.Delta, out.Evicted)
 		began := w.env.rt.now()
 		seq, err := w.journal.Append(ctx, streams.Entry{
 			Epoch: epoch, Prev: prev, Inputs: w.positions(), Watermark: w.watermark(), Generation: w.gen, Plan: w.plan,

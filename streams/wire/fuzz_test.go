@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"testing"
 
 	"github.com/streamsforge/streamsforge/engine/zset"
@@ -15,6 +16,7 @@ import (
 func FuzzDecode(f *testing.F) {
 	for _, b := range []*zset.Batch{goldenBatch(0), goldenBatch(3), goldenBatch(20), goldenBatch(100), tradeBatch(40)} {
 		f.Add(wire.Encode(nil, b.Kinds(), b))
+		f.Add(wire.EncodeMarked(nil, b.Kinds(), b, make([]bool, b.N)))
 	}
 	f.Add([]byte("SB\x01\x01\xff\xff\xff\x07\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, p []byte) {
@@ -22,7 +24,7 @@ func FuzzDecode(f *testing.F) {
 			end := len(p) - 4
 			p = binary.LittleEndian.AppendUint32(bytes.Clone(p[:end]), crc32.Checksum(p[:end], crc32.MakeTable(crc32.Castagnoli)))
 		}
-		kinds, b, err := wire.Decode(p)
+		kinds, b, marks, err := wire.DecodeMarked(p)
 		if err != nil {
 			return
 		}
@@ -31,8 +33,8 @@ func FuzzDecode(f *testing.F) {
 			b.W(i)
 		}
 		zset.Consolidate(b)
-		_, again, err := wire.Decode(wire.Encode(nil, kinds, b))
-		if err != nil || text(again) != text(b) {
+		_, again, markedAgain, err := wire.DecodeMarked(wire.EncodeMarked(nil, kinds, b, marks))
+		if err != nil || text(again) != text(b) || !slices.Equal(markedAgain, marks) {
 			t.Fatalf("again: %v\n%s\nwant:\n%s", err, got2(again), text(b))
 		}
 	})

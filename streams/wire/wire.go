@@ -20,10 +20,12 @@ var ErrFormat = errors.New("not an encoded batch")
 const (
 	magic0, magic1 = 'S', 'B'
 	version        = 1
-	formRows       = 0
-	formBlock      = 1
-	headerBytes    = 4
-	trailerBytes   = 4
+	// versionMarked is a frame whose body begins with a mark for each row: what retention has taken back.
+	versionMarked = 2
+	formRows      = 0
+	formBlock     = 1
+	headerBytes   = 4
+	trailerBytes  = 4
 
 	// blockFrom is the number of rows from which a block is smaller and faster than rows.
 	blockFrom = 16
@@ -37,6 +39,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Encode appends the encoded batch to dst. kinds are those of the batch's columns.
 func Encode(dst []byte, kinds []types.Kind, b *zset.Batch) []byte {
+	return EncodeMarked(dst, kinds, b, nil)
+}
+
+// EncodeMarked is Encode with a mark for each row that retention takes back; nil marks none.
+func EncodeMarked(dst []byte, kinds []types.Kind, b *zset.Batch, evicted []bool) []byte {
 	if len(kinds) != len(b.Cols) || b.N > maxRows || len(kinds) > maxColumns {
 		panic(fmt.Sprintf("BUG: a batch of %d columns and %d rows is encoded with %d kinds", len(b.Cols), b.N, len(kinds)))
 	}
@@ -45,11 +52,18 @@ func Encode(dst []byte, kinds []types.Kind, b *zset.Batch) []byte {
 	if b.N >= blockFrom {
 		form = formBlock
 	}
-	dst = append(dst, magic0, magic1, version, form)
+	v := byte(version)
+	if evicted != nil {
+		v = versionMarked
+	}
+	dst = append(dst, magic0, magic1, v, form)
 	dst = binary.AppendUvarint(dst, uint64(b.N))
 	dst = binary.AppendUvarint(dst, uint64(len(kinds)))
 	for _, k := range kinds {
 		dst = append(dst, byte(k))
+	}
+	if evicted != nil {
+		dst = appendMarks(dst, evicted[:b.N])
 	}
 	if form == formRows {
 		dst = appendRows(dst, b)
@@ -61,18 +75,24 @@ func Encode(dst []byte, kinds []types.Kind, b *zset.Batch) []byte {
 
 // Decode reads an encoded batch. The texts of the batch may share p's memory, which must not change afterwards.
 func Decode(p []byte) (kinds []types.Kind, b *zset.Batch, err error) {
+	kinds, b, _, err = DecodeMarked(p)
+	return kinds, b, err
+}
+
+// DecodeMarked is Decode with the marks of rows that retention has taken back; nil when there are none.
+func DecodeMarked(p []byte) (kinds []types.Kind, b *zset.Batch, evicted []bool, err error) {
 	if len(p) < headerBytes+trailerBytes {
-		return nil, nil, fmt.Errorf("%w: %d bytes are too few", ErrFormat, len(p))
+		return nil, nil, nil, fmt.Errorf("%w: %d bytes are too few", ErrFormat, len(p))
 	}
 	if p[0] != magic0 || p[1] != magic1 {
-		return nil, nil, fmt.Errorf("%w: it begins with % x", ErrFormat, p[:2])
+		return nil, nil, nil, fmt.Errorf("%w: it begins with % x", ErrFormat, p[:2])
 	}
-	if p[2] != version {
-		return nil, nil, fmt.Errorf("%w: it has version %d, this program reads version %d", ErrFormat, p[2], version)
+	if p[2] != version && p[2] != versionMarked {
+		return nil, nil, nil, fmt.Errorf("%w: it has version %d, this program reads versions up to %d", ErrFormat, p[2], versionMarked)
 	}
 	end := len(p) - trailerBytes
 	if got, want := crc32.Checksum(p[:end], castagnoli), binary.LittleEndian.Uint32(p[end:]); got != want {
-		return nil, nil, fmt.Errorf("%w: the checksum is %08x, not %08x", ErrFormat, got, want)
+		return nil, nil, nil, fmt.Errorf("%w: the checksum is %08x, not %08x", ErrFormat, got, want)
 	}
 	r := reader{p: p[headerBytes:end]}
 	n, cols := r.uvarint(), r.uvarint()
@@ -85,6 +105,9 @@ func Decode(p []byte) (kinds []types.Kind, b *zset.Batch, err error) {
 			r.bad("it has a column of an unknown kind")
 		}
 		kinds = append(kinds, types.Kind(k))
+	}
+	if p[2] == versionMarked && r.fail == "" {
+		evicted = r.marks(int(n))
 	}
 	if r.fail == "" {
 		switch p[3] {
@@ -100,9 +123,9 @@ func Decode(p []byte) (kinds []types.Kind, b *zset.Batch, err error) {
 		r.bad(fmt.Sprintf("%d bytes are left over", len(r.p)))
 	}
 	if r.fail != "" {
-		return nil, nil, fmt.Errorf("%w: %s", ErrFormat, r.fail)
+		return nil, nil, nil, fmt.Errorf("%w: %s", ErrFormat, r.fail)
 	}
-	return kinds, b, nil
+	return kinds, b, evicted, nil
 }
 
 // reader reads fields. After the first failure it returns zeros and keeps the reason.

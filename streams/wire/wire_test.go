@@ -111,10 +111,17 @@ var update = flag.Bool("update", false, "write the golden blobs")
 
 // TestGolden: what an older program wrote must be read, and this one writes the same.
 func TestGolden(t *testing.T) {
-	for name, rows := range map[string]int{"rows-v1": 3, "block-v1": 20} {
+	for name, rows := range map[string]int{"rows-v1": 3, "block-v1": 20, "rows-v2": 3, "block-v2": 20} {
 		path := filepath.Join("testdata", name+".hex")
 		b := goldenBatch(rows)
-		p := wire.Encode(nil, b.Kinds(), b)
+		var evicted []bool
+		if strings.HasSuffix(name, "v2") {
+			evicted = make([]bool, rows)
+			for i := range evicted {
+				evicted[i] = i%2 == 1 && i != 5
+			}
+		}
+		p := wire.EncodeMarked(nil, b.Kinds(), b, evicted)
 		if *update {
 			if err := os.WriteFile(path, []byte(hex.Dump(p)), 0o644); err != nil {
 				t.Fatal(err)
@@ -127,9 +134,9 @@ func TestGolden(t *testing.T) {
 		if got := hex.Dump(p); got != string(want) {
 			t.Errorf("%s: encoded\n%s\nwant\n%s", name, got, want)
 		}
-		_, got, err := wire.Decode(p)
-		if err != nil || text(got) != text(b) {
-			t.Errorf("%s: decoded %v\n%s", name, err, got2(got))
+		_, got, marks, err := wire.DecodeMarked(p)
+		if err != nil || text(got) != text(b) || !slices.Equal(marks, evicted) {
+			t.Errorf("%s: decoded %v, marks %v\n%s", name, err, marks, got2(got))
 		}
 	}
 }
@@ -157,7 +164,12 @@ func goldenBatch(rows int) *zset.Batch {
 
 func TestDamage(t *testing.T) {
 	b := goldenBatch(20)
-	p := wire.Encode(nil, b.Kinds(), b)
+	damage(t, wire.Encode(nil, b.Kinds(), b))
+	damage(t, wire.EncodeMarked(nil, b.Kinds(), b, make([]bool, b.N)))
+}
+
+func damage(t *testing.T, p []byte) {
+	t.Helper()
 	for i := range p {
 		for _, bit := range []byte{1, 0x80} {
 			bad := slices.Clone(p)
