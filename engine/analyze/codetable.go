@@ -69,6 +69,7 @@ var codes = []CodeInfo{
 
 	{CodeNotGrouped, syntax.Error, groupClauses, "A selected column is neither in GROUP BY nor aggregated."},
 	{CodeStarWithGroup, syntax.Error, groupClauses, "* cannot stand in a grouped query. List the columns."},
+	{CodeRetention, syntax.Error, groupClauses, "The definition bounds the rows of a query that is not over one plain input. The place is the start."},
 	{CodeGroupingWithoutKey, syntax.Error, groupClauses, "HAVING in a query without groups. Write WHERE."},
 	{CodeLatestBy, syntax.Error, groupClauses, "LATEST BY where it is not possible, or by something that is no column."},
 	{CodeOrder, syntax.Warning, groupClauses, "ORDER BY, LIMIT, OFFSET, DISTINCT ON or grouping sets where they are not possible, or without effect (a warning)."},
