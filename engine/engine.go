@@ -68,7 +68,7 @@ func HasErrors(ds []Diagnostic) bool { return syntax.HasErrors(ds) }
 func Compile(sql string, cat Catalog, mode Mode, o Options) (*Program, []Diagnostic) {
 	q, problems := syntax.Parse(sql)
 	r, found := analyze.Analyze(q, cat, mode, o)
-	if syntax.HasErrors(problems) {
+	if syntax.HasErrors(problems) && !q.Complete() {
 		found = analyze.Certain(found)
 	}
 	problems = syntax.Sort(append(problems, found...))

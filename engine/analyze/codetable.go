@@ -34,6 +34,8 @@ func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
 var codes = []CodeInfo{
 	{"syntax", syntax.Error, groupText, "Something else is expected here. The message says what, and what was found."},
 	{"clause-order", syntax.Error, groupText, "A clause stands in the wrong place or twice. The clause is checked all the same."},
+	{"misspelled-keyword", syntax.Error, groupText, "A word stands where a keyword has to stand, and is nearly one. The statement is checked as if it were."},
+	{"other-dialect", syntax.Error, groupText, "A form of another SQL dialect. The hint is how it is written here."},
 	{"bad-character", syntax.Error, groupText, "A character that is no part of the language, or bytes that are not UTF-8."},
 	{"unterminated-string", syntax.Error, groupText, "A string has no closing quote. The place is the opening one."},
 	{"quoted-name", syntax.Error, groupText, "Names are written without quotes; strings stand in single quotes."},

@@ -24,7 +24,14 @@ type Query struct {
 	Limit, Offset Expr
 	// Refs are the ref('model') of a whole statement, subqueries included, in the order of the text.
 	Refs []*TableName
+
+	// broken says that parts of the statement could not be read and are missing here.
+	broken bool
 }
+
+// Complete reports whether the tree of a whole statement holds all of it: what was wrong with the text, if anything, is
+// known to mean something.
+func (q *Query) Complete() bool { return !q.broken }
 
 // CTE is one named query of a WITH list.
 type CTE struct {

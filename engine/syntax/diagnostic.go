@@ -15,6 +15,8 @@ type Pos struct {
 	Length int
 
 	rune int // code points from the start of the text to Offset
+	// endLine and endColumn are the place of End.
+	endLine, endColumn int
 }
 
 // String prints line:column.

@@ -51,12 +51,18 @@ func InsertAfter(pos Pos, text string) *Fix {
 
 // start is the empty stretch at the beginning of p.
 func (p Pos) start() Pos {
-	p.End, p.Length = p.Offset, 0
+	p.End, p.Length, p.endLine, p.endColumn = p.Offset, 0, p.Line, p.Column
 	return p
 }
 
-// end is the empty stretch behind p, which lies on one line.
+// end is the empty stretch behind p.
 func (p Pos) end() Pos {
-	p.Offset, p.Column, p.rune, p.Length = p.End, p.Column+p.Length, p.rune+p.Length, 0
+	p.Offset, p.Line, p.Column, p.rune, p.Length = p.End, p.endLine, p.endColumn, p.rune+p.Length, 0
+	return p
+}
+
+// until is the stretch from the start of p to the start of o.
+func (p Pos) until(o Pos) Pos {
+	p.End, p.Length, p.endLine, p.endColumn = o.Offset, o.rune-p.rune, o.Line, o.Column
 	return p
 }

@@ -81,14 +81,38 @@ func (l *lexer) number() {
 		l.advance()
 		l.digits()
 	}
+	text := ""
 	if l.at < len(l.src) && isWordStart(l.peek()) {
 		for l.at < len(l.src) && isWordPart(l.peek()) {
 			l.advance()
 		}
-		l.report(l.end(), "bad-number", fmt.Sprintf("%s is not a number", quote(l.src[l.start.Offset:l.at])),
-			"write digits with an optional fraction, without exponent or suffix")
+		l.exponent()
+		written := l.src[l.start.Offset:l.at]
+		var fix *Fix
+		plain := plainNumber(written)
+		if plain != "" {
+			fix = Replace(l.end(), written, plain)
+		}
+		text = plain
+		if plain == "" {
+			text = "0"
+		}
+		l.reportFix(l.end(), "bad-number", quote(clip(written))+" is not a number", "write digits with an optional fraction, without exponent or suffix", fix)
 	}
-	l.emit(Number, l.src[l.start.Offset:l.at])
+	if text == "" {
+		text = l.src[l.start.Offset:l.at]
+	}
+	l.emit(Number, text)
+}
+
+// exponent reads the sign and the digits behind 1e.
+func (l *lexer) exponent() {
+	written := l.src[l.start.Offset:l.at]
+	if last := written[len(written)-1]; last != 'e' && last != 'E' || l.at+1 >= len(l.src) || l.src[l.at] != '-' && l.src[l.at] != '+' || !isDigit(rune(l.src[l.at+1])) {
+		return
+	}
+	l.advance()
+	l.digits()
 }
 
 func (l *lexer) digits() {
@@ -122,15 +146,18 @@ func (l *lexer) text() {
 		l.advance()
 	}
 	open := l.start
-	open.End, open.Length = open.Offset+1, 1
+	open.End, open.Length, open.endColumn = open.Offset+1, 1, open.Column+1
 	l.report(open, "unterminated-string", "the string that starts here has no closing quote", "end it with a single quote")
 	l.emit(Text, b.String())
 }
 
 // symbols are the operators and punctuation, longer ones first.
-var symbols = []string{"->>", "->", "<=", ">=", "<>", "!=", "||", "(", ")", ",", ".", "*", "+", "-", "/", "%", "=", "<", ">", ";"}
+var symbols = []string{"->>", "->", "::", "!~", "~*", "~", "[", "]", "<=", ">=", "<>", "!=", "||", "(", ")", ",", ".", "*", "+", "-", "/", "%", "=", "<", ">", ";"}
 
 func (l *lexer) symbol() {
+	if l.foreign() {
+		return
+	}
 	for _, s := range symbols {
 		if strings.HasPrefix(l.src[l.at:], s) {
 			for range len(s) {
@@ -144,14 +171,26 @@ func (l *lexer) symbol() {
 		}
 	}
 	r := l.peek()
-	if l.quotedName(r) {
+	if l.quoted(r) {
 		return
 	}
 	l.advance()
 	hint := ""
 	switch r {
-	case '"', '`', '[', ']':
+	case '"', '`':
 		hint = "names are written without quotes: letters, digits and _"
+	case '#':
+		hint = "comments start with --"
+	case '^':
+		hint = "write POWER(x, y)"
+	case '&', '|':
+		hint = "there are no operators on bits; write AND, OR, or || between texts"
+	case '?', '$', ':':
+		hint = "a statement has no parameters; write the value"
+	case '{', '}':
+		hint = "write the name itself; ref() is for project files"
+	case '\\':
+		hint = "remove it: a statement may have several lines"
 	case '@':
 		hint = "a relation has no version here; pin a schema revision with dependsOn in the definition"
 	case '“', '”', '‘', '’':
@@ -163,24 +202,6 @@ func (l *lexer) symbol() {
 	}
 	l.report(l.end(), "bad-character", "unexpected character "+name, hint)
 	l.emit(Symbol, l.src[l.start.Offset:l.at])
-}
-
-// quotedName reads "name" and `name` as the name, so that the rest of the statement is still checked.
-func (l *lexer) quotedName(quote rune) bool {
-	if quote != '"' && quote != '`' {
-		return false
-	}
-	rest := l.src[l.at+1:]
-	n := strings.IndexRune(rest, quote)
-	if n <= 0 || strings.IndexFunc(rest[:n], func(r rune) bool { return !isWordPart(r) }) >= 0 {
-		return false
-	}
-	for end := l.at + n + 2; l.at < end; {
-		l.advance()
-	}
-	l.report(l.end(), "quoted-name", "names are not quoted", "write "+rest[:n]+", or a string in single quotes")
-	l.emit(Word, rest[:n])
-	return true
 }
 
 func (l *lexer) peek() rune {
@@ -201,7 +222,7 @@ func (l *lexer) advance() {
 
 // here is the place of the next rune.
 func (l *lexer) here() Pos {
-	return Pos{Offset: l.at, End: l.at, Line: l.line, Column: l.col, rune: l.runes}
+	return Pos{Offset: l.at, End: l.at, Line: l.line, Column: l.col, rune: l.runes, endLine: l.line, endColumn: l.col}
 }
 
 func (l *lexer) begin() { l.start = l.here() }
@@ -211,6 +232,7 @@ func (l *lexer) end() Pos {
 	p := l.start
 	p.End = l.at
 	p.Length = l.runes - p.rune
+	p.endLine, p.endColumn = l.line, l.col
 	return p
 }
 
@@ -218,8 +240,12 @@ func (l *lexer) emit(k TokenKind, text string) {
 	l.tokens = append(l.tokens, Token{Kind: k, Text: text, Pos: l.end()})
 }
 
-func (l *lexer) report(p Pos, code, message, hint string) {
-	l.diagnostics = append(l.diagnostics, Diagnostic{Pos: p, Code: code, Message: message, Hint: hint})
+func (l *lexer) report(p Pos, code, message, hint string) { l.reportFix(p, code, message, hint, nil) }
+
+func (l *lexer) reportFix(p Pos, code, message, hint string, fix *Fix) {
+	if len(l.diagnostics) < maxProblems {
+		l.diagnostics = append(l.diagnostics, Diagnostic{Pos: p, Code: code, Message: message, Hint: hint, Fix: fix})
+	}
 }
 
 func isDigit(r rune) bool     { return r >= '0' && r <= '9' }

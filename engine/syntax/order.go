@@ -5,12 +5,14 @@ func (p *parser) orderItems() []*OrderItem {
 	var list []*OrderItem
 	for {
 		o := &OrderItem{Pos: p.peek().Pos, Expr: p.expr()}
+		p.meant("DESC", "ASC", "NULLS")
 		if p.word("DESC") {
 			o.Desc = true
 		} else {
 			p.word("ASC")
 		}
 		if p.word("NULLS") {
+			p.meant("FIRST", "LAST")
 			switch {
 			case p.word("FIRST"):
 				o.Nulls = "FIRST"

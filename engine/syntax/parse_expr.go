@@ -45,11 +45,11 @@ func (p *parser) chain(operand func() Expr, operator func(Token) (string, bool))
 }
 
 func (p *parser) or() Expr {
-	return p.chain(p.and, func(t Token) (string, bool) { return "OR", t.is("OR") })
+	return p.chain(p.and, func(t Token) (string, bool) { return "OR", t.is("OR") || p.operatorMeant("OR") })
 }
 
 func (p *parser) and() Expr {
-	return p.chain(p.not, func(t Token) (string, bool) { return "AND", t.is("AND") })
+	return p.chain(p.not, func(t Token) (string, bool) { return "AND", t.is("AND") || p.operatorMeant("AND") })
 }
 
 func (p *parser) not() Expr {
@@ -70,9 +70,14 @@ var comparisons = map[string]bool{"=": true, "<>": true, "<": true, "<=": true, 
 
 // comparison reads one comparison or predicate; they cannot be chained.
 func (p *parser) comparison() Expr {
-	e, ok := p.predicate(p.additive())
+	start := p.peek().Pos
+	x := p.additive()
+	p.predicateMeant()
+	e, ok := p.predicate(x)
 	if !ok {
-		return e
+		if e, ok = p.foreignPredicate(start, x); !ok {
+			return e
+		}
 	}
 	if t := p.peek(); t.Kind == Symbol && comparisons[t.Text] {
 		p.fail(t.Pos, "syntax", "a comparison cannot be compared again", "join the comparisons with AND, or use parentheses")
@@ -85,6 +90,9 @@ func (p *parser) predicate(x Expr) (e Expr, ok bool) {
 	t := p.peek()
 	if t.Kind == Symbol && comparisons[t.Text] {
 		p.take()
+		if p.quantified(t.Text) {
+			return &Literal{Pos: p.span(x.Position()), Kind: NullLiteral}, true
+		}
 		r := p.additive()
 		return &Binary{Pos: join(x.Position(), r.Position()), Op: t.Text, OpPos: t.Pos, L: x, R: r}, true
 	}
@@ -106,6 +114,9 @@ func (p *parser) predicate(x Expr) (e Expr, ok bool) {
 		return &Between{Pos: p.span(x.Position()), X: x, Lo: lo, Hi: hi, Not: not}, true
 	case t.is("LIKE"), t.is("ILIKE"):
 		p.take()
+		if p.quantified(strings.ToUpper(t.Text)) {
+			return &Literal{Pos: p.span(x.Position()), Kind: NullLiteral}, true
+		}
 		l := &Like{X: x, Not: not, FoldCase: t.is("ILIKE"), Pattern: p.additive()}
 		if p.word("ESCAPE") {
 			l.Escape = p.additive()
@@ -161,6 +172,9 @@ func (p *parser) in(x Expr, not bool) Expr {
 
 // atQuery reports whether a query starts at the current token.
 func (p *parser) atQuery() bool {
+	if n := p.peekAt(1); n.Kind == Word && startsExpr(n) && !p.peek().is("CAST") {
+		p.meant("SELECT")
+	}
 	t := p.peek()
 	return t.is("SELECT") && !p.columnLike() || t.is("WITH") && p.peekAt(1).Kind == Word
 }
@@ -196,8 +210,19 @@ func (p *parser) unary() Expr {
 
 // postfix reads -> and ->> behind an operand.
 func (p *parser) postfix() Expr {
+	start := p.peek().Pos
 	x := p.primary()
-	for n := 0; p.peek().symbol("->") || p.peek().symbol("->>"); n++ {
+	for n := 0; ; n++ {
+		switch {
+		case p.peek().symbol("::") && n < maxDepth:
+			x = p.castOperator(start, x)
+			continue
+		case p.peek().symbol("[") && n < maxDepth:
+			x = p.subscript(x)
+			continue
+		case !p.peek().symbol("->") && !p.peek().symbol("->>"):
+			return x
+		}
 		if n == maxDepth {
 			p.fail(p.peek().Pos, "too-deep", fmt.Sprintf("more than %d JSON steps", maxDepth), "")
 			return x
@@ -206,7 +231,6 @@ func (p *parser) postfix() Expr {
 		key := p.unaryKey()
 		x = &Access{Pos: join(x.Position(), key.Position()), OpPos: t.Pos, X: x, AsText: t.Text == "->>", Key: key}
 	}
-	return x
 }
 
 // unaryKey reads a JSON key: a primary, or a negative number for the analyzer to reject.
@@ -239,8 +263,31 @@ func (p *parser) primary() Expr {
 	case Word:
 		return p.wordExpr()
 	}
-	p.expected("an expression")
+	p.expectedExpr()
 	return p.broken()
+}
+
+// expectedExpr reports that an expression is missing, and what to do about it where that is clear.
+func (p *parser) expectedExpr() {
+	if p.skipping {
+		return
+	}
+	n := len(p.diagnostics)
+	p.expected("an expression")
+	if len(p.diagnostics) == n || p.at == 0 {
+		return
+	}
+	d := &p.diagnostics[n]
+	switch before := p.tokens[p.at-1]; {
+	case before.symbol(","):
+		d.Hint, d.Fix = "remove the comma before it", Remove("the comma", before.Pos)
+	case before.is("SELECT") && p.tokens[p.at].is("FROM"):
+		d.Hint, d.Fix = "name columns, or write *", InsertAfter(before.Pos, " *")
+	case before.is("WHERE"), before.is("HAVING"), before.is("ON"), before.is("WHEN"):
+		d.Hint = "write a condition behind " + strings.ToUpper(before.Text)
+	case before.is("BY"):
+		d.Hint = "name columns behind BY"
+	}
 }
 
 // group reads an expression or a query in parentheses.
@@ -256,6 +303,10 @@ func (p *parser) group() Expr {
 			e = &Subquery{Query: p.query(false)}
 		} else {
 			e = p.expr()
+			if c := p.peek(); c.symbol(",") {
+				p.fail(c.Pos, codeDialect, "a list in parentheses is no value", "write one comparison for each column, joined with AND")
+				p.recover(func() bool { return false })
+			}
 		}
 	})
 	if s, ok := e.(*Subquery); ok {
@@ -271,7 +322,13 @@ func (p *parser) group() Expr {
 func (p *parser) wordExpr() Expr {
 	t := p.peek()
 	call := p.peekAt(1).symbol("(")
+	if e, ok := p.typedText(); ok {
+		return e
+	}
 	switch {
+	case t.is("ARRAY") && p.peekAt(1).symbol("["):
+		p.fail(t.Pos, codeDialect, "there are no array literals", "collect values with ARRAY_AGG, or write IN (a, b)")
+		return p.broken()
 	case p.peekAt(1).symbol("."):
 		return p.column()
 	case t.is("TRUE") && !call:
@@ -301,7 +358,7 @@ func (p *parser) wordExpr() Expr {
 	case call && !notCalls[strings.ToUpper(t.Text)]:
 		return p.call()
 	case aliasEnds[strings.ToUpper(t.Text)] && !p.columnLike():
-		p.expected("an expression")
+		p.expectedExpr()
 		return p.broken()
 	}
 	return p.column()
@@ -360,6 +417,7 @@ func (p *parser) call() Expr {
 			}
 		}
 	})
+	p.withinGroup(c)
 	if p.peek().is("FILTER") && p.peekAt(1).symbol("(") {
 		p.take()
 		p.parenthesized(func() {
@@ -410,6 +468,7 @@ func (p *parser) cast() Expr {
 			c.Type.Name = "DOUBLE PRECISION"
 			c.Type.Pos = p.span(c.Type.Pos)
 		}
+		p.typeLength()
 	})
 	c.Pos = p.span(start)
 	if c.X == nil {
@@ -421,10 +480,13 @@ func (p *parser) cast() Expr {
 func (p *parser) caseExpr() Expr {
 	start := p.take().Pos
 	c := &Case{}
+	if startsExpr(p.peekAt(1)) {
+		p.meant("WHEN")
+	}
 	if !p.peek().is("WHEN") {
 		c.Operand = p.expr()
 	}
-	for p.peek().is("WHEN") {
+	for p.peek().is("WHEN") || startsExpr(p.peekAt(1)) && p.meant("WHEN") {
 		w := &When{Pos: p.take().Pos}
 		w.Cond = p.expr()
 		p.expectWord("THEN")
@@ -434,6 +496,9 @@ func (p *parser) caseExpr() Expr {
 	}
 	if len(c.Whens) == 0 {
 		p.expected("WHEN")
+	}
+	if startsExpr(p.peekAt(1)) {
+		p.meant("ELSE")
 	}
 	if p.word("ELSE") {
 		c.Else = p.expr()

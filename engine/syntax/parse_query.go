@@ -16,6 +16,12 @@ func (p *parser) query(top bool) *Query {
 		return q
 	}
 	defer p.leave()
+	if top {
+		p.statement()
+	}
+	if p.peekAt(2).is("AS") {
+		p.meant("WITH")
+	}
 	if p.word("WITH") {
 		q.With = p.withList(q)
 	}
@@ -50,6 +56,9 @@ func (p *parser) atEnd(top bool) bool {
 // stray reports what follows a complete query although nothing may, reads it when it is a clause in the wrong place,
 // and skips it.
 func (p *parser) stray() {
+	if p.repair() {
+		return
+	}
 	t := p.peek()
 	switch {
 	case t.is("SELECT") || t.symbol(";"):
@@ -65,6 +74,11 @@ func (p *parser) stray() {
 		p.recover(p.atClause)
 		return
 	case !p.atClause():
+		if t.symbol(")") && len(p.diagnostics) == 0 {
+			p.reportFix(t.Pos, "syntax", "no parenthesis is open that this one could close", "remove it", Remove(quote(")"), t.Pos))
+			p.take()
+			return
+		}
 		p.expected("the end of the statement or another clause")
 		p.at++ // always moves on
 		p.skipping = true
@@ -72,7 +86,8 @@ func (p *parser) stray() {
 		return
 	}
 	name := p.clauseName()
-	p.report(t.Pos, "clause-order", name+" is not possible here", clauseOrder)
+	p.report(t.Pos, "clause-order", name+" is not possible here", p.orderHint(name))
+	p.lost = true
 	for p.at++; joinWords[strings.ToUpper(p.tokens[p.at].Text)]; p.at++ {
 	}
 	p.skipping = true
@@ -82,7 +97,20 @@ func (p *parser) stray() {
 // joinWords are the words that a join can start with.
 var joinWords = wordSet("ASOF", "NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "JOIN")
 
-const clauseOrder = "the clauses follow each other as SELECT, FROM, JOIN, WHERE, LATEST BY, GROUP BY, HAVING, WINDOW, ALLOWED LATENESS, EMIT, UNION"
+// orderHint says where a clause belongs that stands behind a complete query.
+func (p *parser) orderHint(name string) string {
+	switch {
+	case strings.HasSuffix(name, "JOIN"):
+		return "joins stand behind FROM, before WHERE and what follows it"
+	case name == "FROM":
+		return "a SELECT has one FROM; combine relations with JOIN"
+	case name == "ORDER BY":
+		return "write ORDER BY before LIMIT and OFFSET"
+	case name == "UNION" || name == "INTERSECT" || name == "EXCEPT":
+		return "ORDER BY and LIMIT stand behind the last branch; a branch with its own is a query in FROM"
+	}
+	return "write " + name + " before ORDER BY, LIMIT and OFFSET"
+}
 
 // clauseName is the name of the clause that starts at the current token.
 func (p *parser) clauseName() string {
@@ -99,6 +127,9 @@ func (p *parser) clauseName() string {
 }
 
 func (p *parser) withList(q *Query) []*CTE {
+	if p.peekAt(1).Kind == Word && !p.peekAt(1).is("AS") {
+		p.meant("RECURSIVE")
+	}
 	if p.peek().is("RECURSIVE") && !p.peekAt(1).is("AS") {
 		p.take()
 		q.Recursive = true
@@ -107,6 +138,10 @@ func (p *parser) withList(q *Query) []*CTE {
 	for {
 		c := &CTE{Pos: p.peek().Pos}
 		c.Name = p.ident("the name of a CTE")
+		if t := p.peek(); t.symbol("(") {
+			p.skipParentheses()
+			p.report(t.Pos, codeDialect, "a query of WITH has no list of columns", "name the columns in its SELECT with AS")
+		}
 		p.expectWord("AS")
 		p.parenthesized(func() { c.Query = p.query(false) })
 		if p.peek().is("MAX") && p.peekAt(1).is("RECURSION") {
@@ -161,6 +196,9 @@ func (p *parser) intersect() Body {
 
 func (p *parser) setOp(kind SetOpKind, left Body, right func() Body) Body {
 	s := &SetOp{Kind: kind, Left: left, OpPos: p.take().Pos}
+	if p.peekAt(1).is("SELECT") {
+		p.meant("ALL", "DISTINCT")
+	}
 	if p.word("ALL") {
 		s.All = true
 	} else if p.word("DISTINCT") {
@@ -196,6 +234,7 @@ func (p *parser) tail(q *Query) {
 	for p.peek().is("LIMIT") || p.peek().is("OFFSET") {
 		t := p.take()
 		e := p.expr()
+		p.limitPair(t, e)
 		if t.is("LIMIT") && q.Limit == nil {
 			q.Limit = e
 		} else if t.is("OFFSET") && q.Offset == nil {
@@ -222,6 +261,7 @@ func (p *parser) duration() *Duration {
 		return d
 	}
 	d.N = n
+	p.meant("MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "MILLISECOND", "SECOND", "MINUTE", "HOUR")
 	u := p.peek()
 	unit, ok := units[strings.TrimSuffix(strings.ToUpper(u.Text), "S")]
 	if u.Kind != Word || !ok {

@@ -5,7 +5,7 @@ import "strings"
 // selectClause reads one SELECT with its clauses up to a set operation, ORDER BY or the end.
 func (p *parser) selectClause() *Select {
 	s := &Select{Pos: p.peek().Pos}
-	if t := p.peek(); !t.is("SELECT") {
+	if t := p.peek(); !t.is("SELECT") && !p.meant("SELECT") {
 		if t.is("INSERT") {
 			p.fail(t.Pos, "syntax", "INSERT INTO stands only before the whole statement", "name the sink where the definition is saved")
 		}
@@ -18,8 +18,14 @@ func (p *parser) selectClause() *Select {
 	p.take()
 	p.selectList(s)
 	p.recover(p.atClause)
-	if !p.peek().is("FROM") {
-		p.expected("FROM")
+	for p.peek().is("INTO") && p.foreignClause() {
+	}
+	if !p.peek().is("FROM") && !p.meant("FROM") {
+		what := "FROM"
+		if startsExpr(p.peek()) {
+			what = "a comma or FROM"
+		}
+		p.expected(what)
 		p.recover(p.atClause)
 	}
 	if p.word("FROM") {
@@ -38,6 +44,7 @@ func (p *parser) recoverFrom() {
 }
 
 func (p *parser) selectList(s *Select) {
+	p.top()
 	if t := p.peek(); t.is("DISTINCT") && !p.columnLike() {
 		p.take()
 		s.Distinct = &Distinct{Pos: t.Pos}
@@ -84,6 +91,9 @@ func (p *parser) joins(s *Select) {
 	for {
 		j := p.joinStart()
 		if j == nil {
+			if !p.atClause() && p.repair() {
+				continue
+			}
 			return
 		}
 		j.Item = p.tableItem()
@@ -126,6 +136,12 @@ func (p *parser) joinStart() *Join {
 		j.Kind = JoinKind(strings.ToUpper(w.Text) + " JOIN")
 		p.take()
 		p.word("OUTER")
+		if n := p.peekAt(1); n.is("JOIN") && !p.peek().is("SEMI") && !p.peek().is("ANTI") {
+			p.meant("OUTER")
+			p.word("OUTER")
+		} else if n.is("JOIN") {
+			p.foreignSide(w)
+		}
 	default:
 		if j.Natural {
 			p.expected("JOIN")
@@ -162,6 +178,10 @@ func (p *parser) joinConditions(j *Join) {
 				}
 			})
 		default:
+			if w := p.clauseMeant(); w == "ON" || w == "WITHIN" || w == "USING" {
+				p.spell(0, w)
+				continue
+			}
 			return
 		}
 	}
@@ -199,9 +219,10 @@ func (p *parser) tableItem() TableItem {
 	if p.atRef() {
 		n = p.ref()
 	} else {
-		n.Name = p.ident("a name")
+		n.Name = p.relationName()
 	}
 	n.Alias = p.alias()
+	p.behindRelation()
 	n.Pos = p.span(t.Pos)
 	return n
 }
@@ -209,20 +230,28 @@ func (p *parser) tableItem() TableItem {
 // clauses reads WHERE up to EMIT. A clause that comes too late or twice is reported, and read all the same.
 func (p *parser) clauses(s *Select) {
 	last := 0
+	seen := map[int]string{}
 	for {
 		t := p.peek()
 		rank, read := p.clause(s)
 		if read == nil {
+			if !p.skipping && !p.atClause() && p.repair() {
+				continue
+			}
 			return
 		}
-		if rank <= last {
-			name := p.clauseName()
-			if rank == last {
-				p.report(t.Pos, "clause-order", name+" is written twice", "keep one of them")
-			} else {
-				p.report(t.Pos, "clause-order", name+" comes too late", clauseOrder)
+		name := p.clauseName()
+		switch {
+		case seen[rank] != "":
+			p.report(t.Pos, "clause-order", name+" is written twice", "keep one of them")
+		case rank < last:
+			behind := rank + 1
+			for seen[behind] == "" {
+				behind++
 			}
+			p.report(t.Pos, "clause-order", name+" comes too late", "write "+name+" before "+seen[behind])
 		}
+		seen[rank] = name
 		last = max(last, rank)
 		read()
 		p.recover(p.atClause)
@@ -268,6 +297,7 @@ func (p *parser) clause(s *Select) (rank int, read func()) {
 		return 7, func() {
 			p.take()
 			e := &Emit{}
+			p.meant("CHANGES", "FINAL")
 			switch {
 			case p.word("CHANGES"):
 				e.Changes = true
@@ -299,6 +329,9 @@ func (p *parser) groupBy() *GroupBy {
 func (p *parser) window() *Window {
 	start := p.take().Pos
 	w := &Window{}
+	if p.peekAt(1).symbol("(") {
+		p.meant("TUMBLING", "HOPPING", "SESSION")
+	}
 	t := p.peek()
 	switch {
 	case p.word("TUMBLING"):

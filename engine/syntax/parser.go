@@ -23,6 +23,7 @@ type parser struct {
 	tokens      []Token
 	at          int
 	skipping    bool
+	lost        bool // something was skipped
 	depth       int
 	diagnostics []Diagnostic
 	refs        []*TableName
@@ -42,6 +43,7 @@ func Parse(src string) (*Query, []Diagnostic) {
 	}
 	q := p.query(true)
 	q.Refs = p.refs
+	q.broken = p.lost
 	return q, Sort(p.diagnostics)
 }
 
@@ -103,7 +105,7 @@ func (p *parser) symbol(s string) bool {
 
 // expectWord consumes w or reports that it is missing.
 func (p *parser) expectWord(w string) {
-	if !p.word(w) {
+	if !p.word(w) && !(p.meant(w) && p.word(w)) {
 		p.expected(w)
 	}
 }
@@ -130,7 +132,7 @@ func (p *parser) fail(pos Pos, code, message, hint string) {
 	if !p.unreadable[pos.Offset] {
 		p.report(pos, code, message, hint)
 	}
-	p.skipping = true
+	p.skipping, p.lost = true, true
 }
 
 // report adds a problem without skipping.
@@ -223,11 +225,14 @@ func (p *parser) ident(what string) Ident {
 // alias reads [AS] name; without AS a clause word is none.
 func (p *parser) alias() *Ident {
 	if p.word("AS") {
+		if id := p.textAlias(); id != nil {
+			return id
+		}
 		id := p.ident("an alias after AS")
 		return &id
 	}
 	t := p.peek()
-	if t.Kind != Word || aliasEnds[strings.ToUpper(t.Text)] || t.is("ALLOWED") && p.peekAt(1).is("LATENESS") {
+	if t.Kind != Word || aliasEnds[strings.ToUpper(t.Text)] || t.is("ALLOWED") && p.peekAt(1).is("LATENESS") || p.aliasMeant() || p.foreign() != nil {
 		return nil
 	}
 	p.take()
@@ -265,5 +270,6 @@ func join(a, b Pos) Pos {
 	out := a
 	out.End = b.End
 	out.Length = b.rune + b.Length - a.rune
+	out.endLine, out.endColumn = b.endLine, b.endColumn
 	return out
 }
