@@ -70,6 +70,7 @@ var (
 	tableDeltasOut = desc("table_deltas_out_total", "Changes that a table published.", "environment", "table")
 	tableBytes     = desc("table_state_bytes", "Memory of a table's operators and served rows.", "environment", "table")
 	tableEpoch     = desc("table_epoch", "Epoch that a table has reached.", "environment", "table")
+	tableEvicted   = desc("table_evicted_rows_total", "Rows that the retention of a table let go.", "environment", "table")
 	tableOverflow  = desc("table_overflow_results_total", "Sums outside 64 bits, shown as NULL.", "environment", "table")
 
 	pipelineIn      = desc("pipeline_rows_in_total", "Rows that came into a pipeline.", "environment", "pipeline")
@@ -176,6 +177,7 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, logs entit
 		gauge(tableBytes, float64(v.StateBytes), env, t.Name)
 		gauge(tableEpoch, float64(v.Epoch), env, t.Name)
 		counter(tableOverflow, v.OverflowResults, env, t.Name)
+		counter(tableEvicted, v.EvictedRows, env, t.Name)
 	}
 	seen := map[string]bool{} // old catalogs may hold two pipelines of one name
 	for _, p := range sn.Pipelines() {

@@ -21,6 +21,8 @@ type Counters struct {
 	Amended int64
 	// Ignored rows were older than the row that LATEST BY retains, or took back a row that it does not retain.
 	Ignored int64
+	// Evicted rows were let go by the retention of the table.
+	Evicted int64
 	// WindowsClosed is the number of windows that have been closed.
 	WindowsClosed int64
 	// RowsOut is the number of rows given out.
@@ -56,6 +58,9 @@ func (f *Flow) Counters() Counters {
 			c.Filtered += o.Filtered
 		case *op.LatestBy:
 			c.Ignored += o.Ignored
+			c.Evicted += o.Evicted
+		case *op.Retain:
+			c.Evicted += o.Evicted
 		case *op.Recursive:
 			c.RecursionsCut += o.Cut
 		case *op.Reduce:

@@ -46,6 +46,8 @@ type LatestBy struct {
 	newest int64
 
 	out, gone *zset.Builder
+	// Evicted counts the keys that retention let go.
+	Evicted int64
 	// Ignored counts rows that were older than the retained row, or took back a row that is not retained.
 	Ignored int64
 }
@@ -158,6 +160,7 @@ func (l *LatestBy) evict() {
 			return
 		}
 		l.ages.drop(id)
+		l.Evicted++
 		key := l.ages.names.Key(id)
 		m := l.rows.Find(key)
 		old, _, _ := m.Next()
@@ -276,6 +279,7 @@ func (l *LatestBy) AppendSnapshot(dst []byte) []byte {
 	dst = appendBlock(dst, l.rows.AppendSnapshot)
 	if l.ages != nil {
 		dst = binary.AppendVarint(dst, l.newest)
+		dst = binary.AppendVarint(dst, l.Evicted)
 	}
 	return dst
 }
@@ -289,7 +293,7 @@ func (l *LatestBy) Restore(b []byte) error {
 	l.Ignored = s.varint()
 	rows := s.block()
 	if l.ages != nil {
-		l.newest = s.varint()
+		l.newest, l.Evicted = s.varint(), s.varint()
 	}
 	if err := s.end(); err != nil {
 		return err

@@ -19,10 +19,12 @@ type Retain struct {
 	ts     int // position of the event time, -1 without one
 	bounds Retention
 
-	rows    *ages
-	kept    zset.Slab[heldRow]
-	total   int64 // sum of the weights that are kept
-	newest  int64
+	rows   *ages
+	kept   zset.Slab[heldRow]
+	total  int64 // sum of the weights that are kept
+	newest int64
+	// Evicted counts the rows that left, also those that were never shown.
+	Evicted int64
 	epoch   []uint32 // rows that changed in this epoch
 	touched []uint32 // rows that changed since the last flush
 	rec     zset.KeyBatch
@@ -142,6 +144,7 @@ func (r *Retain) evict() {
 		shown := min(row.weight, row.shown)
 		row.weight -= n
 		r.total -= n
+		r.Evicted += n
 		row.evicted += max(shown-row.weight, 0)
 		if row.weight == 0 {
 			r.rows.drop(id)
@@ -186,6 +189,7 @@ func (r *Retain) AppendSnapshot(dst []byte) []byte {
 	}
 	dst = append(dst, retainVersion)
 	dst = binary.AppendVarint(dst, r.newest)
+	dst = binary.AppendVarint(dst, r.Evicted)
 	dst = binary.AppendUvarint(dst, uint64(r.rows.live))
 	r.rows.names.Each(func(id uint32, name []byte) bool {
 		if it := r.rows.items.At(id); it.live {
@@ -205,7 +209,7 @@ func (r *Retain) Restore(b []byte) error {
 	if err != nil {
 		return err
 	}
-	r.newest = s.varint()
+	r.newest, r.Evicted = s.varint(), s.varint()
 	r.rows, r.total = newAges(), 0
 	r.kept.Reset()
 	for range s.count() {

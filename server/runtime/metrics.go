@@ -27,7 +27,7 @@ func (rt *Runtime) TableMetrics(env, id string) (view.TableMetrics, error) {
 		return m, nil
 	}
 	m.DeltasIn, m.DeltasOut, m.LastUpdateMs = w.stats.rowsIn.Load(), w.stats.rowsOut.Load(), w.stats.lastMs.Load()
-	m.OverflowResults = w.stats.overflows.Load()
+	m.OverflowResults, m.EvictedRows = w.stats.overflows.Load(), w.stats.evicted.Load()
 	m.StateBytes += w.stats.stateBytes.Load()
 	m.Rebuilding = !w.stats.live.Load()
 	m.Build = w.progress()

@@ -88,6 +88,7 @@ type stats struct {
 	late       atomic.Int64
 	windows    atomic.Int64
 	overflows  atomic.Int64
+	evicted    atomic.Int64
 	filtered   atomic.Int64
 	stateBytes atomic.Int64
 	watermark  atomic.Int64
@@ -359,6 +360,7 @@ func (w *worker) note() {
 	w.stats.late.Store(c.Late)
 	w.stats.windows.Store(c.WindowsClosed)
 	w.stats.overflows.Store(c.Overflows)
+	w.stats.evicted.Store(c.Evicted)
 	w.stats.filtered.Store(c.Filtered)
 	w.stats.watermark.Store(w.watermark())
 	w.stats.steps.Add(1)

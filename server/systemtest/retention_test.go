@@ -66,6 +66,13 @@ func TestRetentionBoundsATable(t *testing.T) {
 	holds(0, 1)
 	push(2, 100)
 	holds(97, 98, 99)
+	var m struct {
+		EvictedRows int64 `json:"evictedRows"`
+	}
+	api.Must(t, http.StatusOK, http.MethodGet, "/api/tables/newest/metrics", nil, &m)
+	if m.EvictedRows != 97 {
+		t.Errorf("%d rows are counted as evicted, want 97", m.EvictedRows)
+	}
 	p.Stop(t)
 	p = servertest.Start(t, dir, "--Seed:Demo=false")
 	api.Base = p.HTTP

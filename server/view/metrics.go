@@ -38,6 +38,7 @@ type TableMetrics struct {
 	Epoch                 int64              `json:"epoch"`           // the epoch reached, -1 before the first
 	StateBytes            int64              `json:"stateBytes"`      // operator state and served rows in memory
 	OverflowResults       int64              `json:"overflowResults"` // sums outside int64, shown as NULL
+	EvictedRows           int64              `json:"evictedRows"`     // rows that retention let go
 }
 
 // Build is the progress of a table or pipeline that reads its retained input.
