@@ -18,6 +18,7 @@
 //	delta := f.Flush().Delta
 //
 // The steps live in packages of their own: syntax (text and tree), analyze (names, types, rules), plan (nodes and
-// rewrites), expr and agg (functions), op and flow (operators and state), zset and types (data). Package enginetest
+// rewrites), expr and agg (functions), op and flow (operators and state), zset and types (data). Package editor answers
+// completion, hover, formatting and signatures from the same tree and tables. Package enginetest
 // holds the slow reference evaluator and the scripts that hold all of it together.
 package engine
