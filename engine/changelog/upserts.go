@@ -1,6 +1,7 @@
 package changelog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -16,8 +17,8 @@ var ErrSnapshot = errors.New("not a snapshot of upserts by key")
 // Upserts makes an updating relation of a list of facts: a declared key gives them an identity, and a later fact of a
 // key supersedes the earlier one. Its state is the newest row of every key.
 //
-// Facts are taken in the order of the batch. Where the batch is a delta, whose order says nothing, they are taken by
-// event time first (Time), so that the newest wins.
+// Facts are taken in the order of the batch, and the last one wins. Where the batch is a delta, whose order says
+// nothing, the one with the newest event time wins: an older one is ignored, one of the same time replaces.
 type Upserts struct {
 	kinds []types.Kind
 	key   []int
@@ -26,14 +27,15 @@ type Upserts struct {
 	rows map[string]string // key record -> row record
 }
 
-// NewUpserts makes an empty state for rows of the kinds. time is the column that orders the facts of one batch, -1 for
-// the order of the batch.
+// NewUpserts makes an empty state for rows of the kinds. time is the column by which the newest fact wins, -1 for the
+// order of arrival.
 func NewUpserts(kinds []types.Kind, key []int, time int) *Upserts {
 	return &Upserts{kinds: slices.Clone(kinds), key: slices.Clone(key), time: time, rows: map[string]string{}}
 }
 
-// Apply takes facts and returns the net change of the relation, sorted and consolidated; nil when there is none.
-func (u *Upserts) Apply(b *zset.Batch) *zset.Batch {
+// Apply takes facts and returns the net change of the relation, sorted and consolidated; nil when there is none. gone
+// says of a row that it takes its key away; nil: none does.
+func (u *Upserts) Apply(b *zset.Batch, gone func(row int) bool) *zset.Batch {
 	if b == nil || b.N == 0 {
 		return nil
 	}
@@ -51,8 +53,15 @@ func (u *Upserts) Apply(b *zset.Batch) *zset.Batch {
 		}
 		k := string(zset.AppendRecord(nil, b, i, u.key))
 		if old, ok := u.rows[k]; ok {
+			if u.time >= 0 && u.later([]byte(old), b, i) {
+				continue
+			}
 			out.Record([]byte(old), 0)
 			out.EndRow(-1)
+		}
+		if gone != nil && gone(i) {
+			delete(u.rows, k)
+			continue
 		}
 		row := zset.AppendRecord(nil, b, i, nil)
 		u.rows[k] = string(row)
@@ -63,6 +72,12 @@ func (u *Upserts) Apply(b *zset.Batch) *zset.Batch {
 		return d
 	}
 	return nil
+}
+
+// later reports whether a row at rest is newer than one that comes.
+func (u *Upserts) later(old []byte, b *zset.Batch, row int) bool {
+	was, come := zset.SkipCells(old, u.time), zset.AppendRecord(nil, b, row, []int{u.time})
+	return bytes.Compare(was[:min(len(was), len(come))], come) > 0
 }
 
 // Len is the number of keys.
