@@ -66,6 +66,7 @@ var layers = []struct {
 	{"server/catalog", []string{"engine", "kv", "connectors", "server/view"}, "definitions do not know who runs them"},
 	{"server/runtime", []string{"engine", "streams", "kv", "connectors", "server/catalog", "server/view"}, "workers do not know who asks"},
 	{"server/intake", []string{"engine", "streams", "kv", "connectors", "server/catalog", "server/view"}, "push rows enter the log beside the runtime"},
+	{"server/project", []string{"engine"}, "a project is files and statements; it needs no server"},
 	{"server/seed", []string{"engine", "server/catalog", "server/view", "access", "kv"}, "the demo world is written like any other definition"},
 	{"httpapi", []string{"engine/types", "access", "server/catalog", "server/view"}, "routes reach the runtime through interfaces they declare"},
 	{"web", nil, "the console is static files"},

@@ -20,6 +20,12 @@ type Finding struct {
 	Hint string `json:"hint,omitempty"`
 }
 
+// The severities, as those of diagnostics.
+const (
+	Error   = syntax.Error
+	Warning = syntax.Warning
+)
+
 // The codes of this package. Statements add the codes of SQL diagnostics.
 const (
 	CodeDuplicateName = "duplicate-name"

@@ -38,7 +38,8 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.AddCommand(serve, newVersion(), newHealthcheck(), newConfig())
+	root.AddCommand(serve, newVersion(), newHealthcheck(), newConfig(),
+		newProjectCheck(), newProjectTest(), newProjectExplain())
 	return root
 }
 
