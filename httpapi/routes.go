@@ -30,7 +30,7 @@ var (
 // Routes is the route table.
 func Routes() []Route {
 	var all []Route
-	for _, group := range [][]Route{authRoutes(), sourceRoutes(), ingestRoutes(), pipelineRoutes(), tableRoutes(), queryRoutes(), metaRoutes()} {
+	for _, group := range [][]Route{authRoutes(), sourceRoutes(), ingestRoutes(), pipelineRoutes(), tableRoutes(), queryRoutes(), editorRoutes(), metaRoutes()} {
 		all = append(all, group...)
 	}
 	return all
