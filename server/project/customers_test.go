@@ -13,7 +13,7 @@ import (
 const customers = "../../docs/examples/customers"
 
 // tree reads a directory into memory, so that a test can change a file of it.
-func tree(t *testing.T, dir string) fstest.MapFS {
+func tree(t testing.TB, dir string) fstest.MapFS {
 	t.Helper()
 	out := fstest.MapFS{}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -91,6 +91,20 @@ func TestCustomersFailWhenOneValueIsChanged(t *testing.T) {
 		o := open(t, files)
 		if r := o.Test(project.TestOptions{}); r[0].OK {
 			t.Errorf("the test passes with another operation for %s", change)
+		}
+	}
+}
+
+// TestSampleIsTheDocumentedExample: what init writes is what the documentation shows.
+func TestSampleIsTheDocumentedExample(t *testing.T) {
+	documented := tree(t, customers)
+	sample := tree(t, "sample")
+	if len(documented) != len(sample) {
+		t.Errorf("%d files are documented, the sample has %d", len(documented), len(sample))
+	}
+	for name, f := range documented {
+		if s := sample[name]; s == nil || string(s.Data) != string(f.Data) {
+			t.Errorf("%s differs; copy docs/examples/customers to server/project/sample", name)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (l *loader) fixture(d *document, n *yaml.Node, name string) {
 		return
 	}
 	if f.Name == "" {
-		d.report(d.place(n), codeMissingKey, "name: refund", "a fixture has no name")
+		d.report(d.place(n), codeMissingKey, "write name: refund", "a fixture has no name")
 	}
 	if len(first.Rows) > 0 {
 		f.Steps = append(f.Steps, first)
@@ -120,7 +120,7 @@ func (d *document) input(n *yaml.Node) (out []simulate.Row) {
 			}},
 		)
 		if ok && source == "" {
-			d.report(d.place(item), codeMissingKey, "source: orders", "an input has no source")
+			d.report(d.place(item), codeMissingKey, "write source: orders", "an input has no source")
 			return
 		}
 		for _, o := range rows {
@@ -159,9 +159,9 @@ func (d *document) expect(n *yaml.Node) (out []simulate.Expect) {
 		switch {
 		case !ok:
 		case e.Model == "":
-			d.report(d.place(item), codeMissingKey, "model: totals", "an expectation has no model")
+			d.report(d.place(item), codeMissingKey, "write model: totals", "an expectation has no model")
 		case e.Records == nil && e.Rows == nil && e.Late == nil && e.Watermark == nil:
-			d.report(d.place(item), codeMissingKey, "records: [{op: insert, row: {...}}]", "nothing is expected of model %s", e.Model)
+			d.report(d.place(item), codeMissingKey, "write records: [{op: insert, row: {...}}]", "nothing is expected of model %s", e.Model)
 		default:
 			out = append(out, e)
 		}
@@ -193,7 +193,7 @@ func (d *document) record(n *yaml.Node) (w simulate.Want, ok bool) {
 		return w, false
 	}
 	if !has {
-		d.report(d.place(n), codeMissingKey, "row: {column: value}", "a record has no row")
+		d.report(d.place(n), codeMissingKey, "write row: {column: value}", "a record has no row")
 	}
 	var err error
 	if w.Op, err = changelog.ParseOp(op); err != nil {

@@ -99,7 +99,11 @@ func (l *loader) root(d *document, n *yaml.Node) {
 	d.mapping(n, "the project",
 		field{"name", func(_, v *yaml.Node) { p.Name = d.text(v, "name") }},
 		field{"sources", func(_, v *yaml.Node) {
-			d.list(v, "sources", func(item *yaml.Node) { p.Sources = append(p.Sources, d.source(item)) })
+			d.list(v, "sources", func(item *yaml.Node) {
+				if s := d.source(item); s.Name != "" {
+					p.Sources = append(p.Sources, s)
+				}
+			})
 		}},
 		field{"models", func(_, v *yaml.Node) {
 			d.list(v, "models", func(item *yaml.Node) { l.model(d, item) })
@@ -110,15 +114,14 @@ func (l *loader) root(d *document, n *yaml.Node) {
 
 func (d *document) source(n *yaml.Node) project.Source {
 	s := project.Source{At: d.place(n), KeyAt: d.place(n)}
-	named := false
 	d.mapping(n, "a source",
-		field{"name", func(_, v *yaml.Node) { s.Name, s.At, named = d.text(v, "name"), d.place(v), true }},
+		field{"name", func(_, v *yaml.Node) { s.Name, s.At = d.text(v, "name"), d.place(v) }},
 		field{"fields", func(_, v *yaml.Node) { s.Fields = d.fields(v) }},
 		field{"key", func(_, v *yaml.Node) { s.Key, s.KeyAt = d.names(v, "key"), d.place(v) }},
 		field{"timestampField", func(_, v *yaml.Node) { s.TimestampField = d.text(v, "timestampField") }},
 	)
-	if !named && n.Kind == yaml.MappingNode {
-		d.report(d.place(n), codeMissingKey, "name: orders", "a source has no name")
+	if s.Name == "" && n.Kind == yaml.MappingNode {
+		d.report(d.place(n), codeMissingKey, "write name: orders", "a source has no name")
 	}
 	return s
 }
@@ -144,7 +147,7 @@ func (d *document) fields(n *yaml.Node) (out types.Schema) {
 		)
 		f.IsArray = f.IsArray || array
 		if f.Name == "" && item.Kind == yaml.MappingNode {
-			d.report(d.place(item), codeMissingKey, "name: id", "a field has no name")
+			d.report(d.place(item), codeMissingKey, "write name: id", "a field has no name")
 			return
 		}
 		out = append(out, f)
@@ -177,7 +180,7 @@ func (l *loader) model(d *document, n *yaml.Node) {
 	case !ok:
 		return
 	case m.Name == "":
-		d.report(d.place(n), codeMissingKey, "name: totals", "a model has no name")
+		d.report(d.place(n), codeMissingKey, "write name: totals", "a model has no name")
 		return
 	}
 	if sink != nil {

@@ -152,17 +152,19 @@ func (d *document) text(n *yaml.Node, what string) string {
 	return n.Value
 }
 
-// names reads a list of names, or one name alone. It is not nil.
+// names reads a list of names, or one name alone. It is nil only when it is neither.
 func (d *document) names(n *yaml.Node, what string) []string {
 	out := []string{}
 	if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 		return append(out, n.Value)
 	}
-	d.list(n, what, func(item *yaml.Node) {
+	if !d.list(n, what, func(item *yaml.Node) {
 		if s := d.text(item, "an entry of "+what); s != "" {
 			out = append(out, s)
 		}
-	})
+	}) {
+		return nil
+	}
 	return out
 }
 

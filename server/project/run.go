@@ -102,7 +102,7 @@ func (o *Opened) Test(opts TestOptions) []FixtureReport {
 		trace, problems := simulate.Run(o.Checked, f, variant)
 		problems = append(problems, simulate.Verify(o.Checked, f, trace)...)
 		problems = append(problems, o.unexpected(f.Name)...)
-		r := FixtureReport{Name: f.Name, Place: f.At, OK: len(problems) == 0, Problems: problems}
+		r := FixtureReport{Name: f.Name, Place: f.At, OK: len(problems) == 0, Problems: append([]simulate.Problem{}, problems...)}
 		for _, m := range trace.Models {
 			for _, s := range m.Steps {
 				r.Records += len(s.Records)

@@ -297,3 +297,30 @@ func printExplain(out io.Writer, o *files.Opened, dir, only string, asJSON bool)
 	}
 	return nil
 }
+
+func newProjectInit() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init [dir]",
+		Short: "Write a sample project",
+		Long:  "Writes two models with their fixture into a directory, and overwrites nothing.\n" + projectHelp,
+		Args:  projectArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			names, err := files.Init(dir)
+			if errors.Is(err, files.ErrNotEmpty) {
+				return &usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				fmt.Fprintln(cmd.OutOrStdout(), path.Join(filepath.ToSlash(dir), name))
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "next: streamsforge test %s\n", dir)
+			return nil
+		},
+	}
+}
