@@ -299,6 +299,10 @@ func TestValidateAndPlan(t *testing.T) {
 		`"outputSchema":[{"name":"symbol","kind":"String"},{"name":"total","kind":"Long"}]`, `"changelogMode":{"mode":"Upsert","key":["symbol"]}`)
 	w.do("editor", "POST", "/api/tables/validate", `{"sql":"SELECT qyt FROM trades"}`).want(200, `"ok":false`, `"line":1,"column":8,"severity":"Error"`, `"planSummary":null`, `"outputSchema":[]`)
 	w.do("editor", "POST", "/api/pipelines/validate", `{"sql":"SELECT symbol FROM trades"}`).want(200, `"ok":true`, `"sourceNames":["trades"]`, `"changelogMode":{"mode":"Append","key":null}`)
+	// CHG-001: a filter keeps the mode of what it reads, a join of updating tables has no key of its own.
+	w.do("editor", "POST", "/api/tables/validate", `{"sql":"SELECT symbol, total FROM positions WHERE total > 1"}`).want(200, `"ok":true`, `"changelogMode":{"mode":"Upsert","key":["symbol"]}`)
+	w.do("editor", "POST", "/api/tables/validate", `{"sql":"SELECT SUM(qty) AS total FROM trades"}`).want(200, `"ok":true`, `"changelogMode":{"mode":"Upsert","key":[]}`)
+	w.do("editor", "POST", "/api/tables/validate", `{"sql":"SELECT a.total, b.total AS other FROM positions a JOIN positions b ON a.total = b.total"}`).want(200, `"ok":true`, `"changelogMode":{"mode":"Retract","key":null}`)
 	w.do("editor", "POST", "/api/pipelines/validate", `{}`).want(200, `"ok":false`)
 	w.do("viewer", "POST", "/api/pipelines/validate", `{}`).want(403)
 	w.do("viewer", "GET", "/api/tables/positions/plan", "").want(200, `"inputs":["trades"]`, `"stages":[]`, `"edges":[]`, `"parallelism":1`, `"physical":false`, `"unavailableReason":"`)
