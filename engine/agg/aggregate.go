@@ -247,3 +247,6 @@ func Names() []string {
 
 // Aggregates lists the whole table, sorted by name. The caller must not change it.
 func Aggregates() []*Aggregate { return aggregates }
+
+// Listed reports whether the result is a list of the values, in an order.
+func (c Call) Listed() bool { return c.Agg.what == whatStrings || c.Agg.what == whatArray }

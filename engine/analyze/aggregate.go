@@ -22,11 +22,8 @@ func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
 		b.report(e, code, hint, "%s cannot stand in %s", strings.ToUpper(e.Name.Name), b.clause)
 		return nil, false
 	}
-	if e.Over {
-		b.later(e.OverPos, "OVER", "")
-	}
 	c, ok := b.aggregateCall(e)
-	if !ok || e.Over {
+	if !ok {
 		return nil, false
 	}
 	return b.group.aggColumn(c), true
@@ -34,7 +31,11 @@ func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
 
 // aggregateCall binds the parts of an aggregate, which read the rows before the grouping.
 func (b *binder) aggregateCall(e *syntax.Call) (agg.Call, bool) {
-	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: aggregateArgument, ctes: b.ctes, subs: b.group.subs}
+	return b.written(e, &binder{analyzer: b.analyzer, scope: b.scope, clause: aggregateArgument, ctes: b.ctes, subs: b.group.subs})
+}
+
+// written binds the parts of an aggregate with inner.
+func (b *binder) written(e *syntax.Call, inner *binder) (agg.Call, bool) {
 	w := agg.Written{Star: e.Star, Distinct: e.Distinct}
 	args, ok := inner.bindAll(e.Args)
 	w.Args = args

@@ -2,11 +2,13 @@ package analyze
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/streamsforge/streamsforge/engine/agg"
 	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/over"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -23,6 +25,8 @@ type binder struct {
 	item syntax.Node
 	// subs takes the subqueries of the clause; nil when it can have none.
 	subs *subqueries
+	// windows takes the window functions of the clause; nil when it can have none.
+	windows *windowing
 	// ctes are the named queries that subqueries can read.
 	ctes *cteScope
 }
@@ -337,6 +341,14 @@ func (b *binder) keepTimestamp(written syntax.Expr, bound expr.Expr) expr.Expr {
 }
 
 func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
+	if e.Over != nil {
+		return b.over(e)
+	}
+	if f, is := over.Lookup(e.Name.Name); is {
+		b.report(e, CodeOver, "write "+f.Signature+" OVER (PARTITION BY ... ORDER BY ...)", "%s is a window function and needs OVER", f.Name)
+		b.bindAll(e.Args)
+		return nil, false
+	}
 	if isAggregate(e) {
 		return b.aggregate(e)
 	}
@@ -345,7 +357,7 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 	}
 	f, found := expr.Lookup(e.Name.Name)
 	if !found || f.Operator {
-		b.reportName(e.Name, e.Name, CodeUnknownFunction, append(expr.Names(), agg.Names()...), "functions",
+		b.reportName(e.Name, e.Name, CodeUnknownFunction, slices.Concat(expr.Names(), agg.Names(), over.Names()), "functions",
 			"no function %q", e.Name.Name)
 		b.bindAll(e.Args)
 		return nil, false
@@ -362,11 +374,8 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 	if len(e.OrderBy) > 0 {
 		b.report(e.OrderBy[0], CodeNotAggregate, "", "ORDER BY exists inside aggregates only")
 	}
-	if e.Over {
-		b.later(e.OverPos, "OVER", "")
-	}
 	bound, ok := b.bindAll(e.Args)
-	if !ok || e.Distinct || e.Star || e.Filter != nil || len(e.OrderBy) > 0 || e.Over {
+	if !ok || e.Distinct || e.Star || e.Filter != nil || len(e.OrderBy) > 0 {
 		return nil, false
 	}
 	if f.Name == "TO_STRING" && len(bound) == 1 {

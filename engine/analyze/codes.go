@@ -6,6 +6,8 @@ package analyze
 const (
 	CodeNotAggregate       = "not-an-aggregate"
 	CodeOrder              = "order"
+	CodeOver               = "over"
+	CodeFrame              = "frame"
 	CodeNotYet             = "not-yet-supported"
 	CodeUnknownRelation    = "unknown-relation"
 	CodeAmbiguousRelation  = "ambiguous-relation"

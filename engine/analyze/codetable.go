@@ -65,7 +65,7 @@ var codes = []CodeInfo{
 	{"constant-wanted", syntax.Error, groupKinds, "A percentile or a separator is no constant."},
 	{"distinct-not-allowed", syntax.Error, groupKinds, "DISTINCT stands in a call that has no use for it."},
 	{"order-not-allowed", syntax.Error, groupKinds, "ORDER BY stands in an aggregate that does not depend on order."},
-	{CodeNotAggregate, syntax.Error, groupKinds, "FILTER, ORDER BY or OVER stands at a function that is no aggregate."},
+	{CodeNotAggregate, syntax.Error, groupKinds, "FILTER or ORDER BY stands at a function that is no aggregate."},
 	{CodeNestedAggregate, syntax.Error, groupKinds, "An aggregate stands inside another one."},
 	{CodeAggregateHere, syntax.Error, groupKinds, "An aggregate stands where there are no groups yet, as in WHERE and ON."},
 
@@ -74,6 +74,8 @@ var codes = []CodeInfo{
 	{CodeRetention, syntax.Error, groupClauses, "The definition bounds the rows of a query that is not over one plain input. The place is the start."},
 	{CodeGroupingWithoutKey, syntax.Error, groupClauses, "HAVING in a query without groups. Write WHERE."},
 	{CodeLatestBy, syntax.Error, groupClauses, "LATEST BY where it is not possible, or by something that is no column."},
+	{CodeOver, syntax.Error, groupClauses, "A window function where none can stand, without OVER, or a window that cannot be. Compute it in a query in FROM and read it outside."},
+	{CodeFrame, syntax.Error, groupClauses, "The frame of a window function cannot be: its borders, or what RANGE and GROUPS need."},
 	{CodeOrder, syntax.Warning, groupClauses, "ORDER BY, LIMIT, OFFSET, DISTINCT ON or grouping sets where they are not possible, or without effect (a warning)."},
 	{CodeNotYet, syntax.Error, groupClauses, "Part of the language that the engine does not run yet. The hint is another way."},
 

@@ -97,7 +97,7 @@ func (g *grouping) reduce(node plan.Node) plan.Node {
 // isAggregate reports whether the call is one of an aggregate.
 func isAggregate(e syntax.Expr) bool {
 	c, ok := e.(*syntax.Call)
-	if !ok {
+	if !ok || c.Over != nil {
 		return false
 	}
 	_, is := agg.Lookup(c.Name.Name)
@@ -118,7 +118,7 @@ func firstAggregate(e syntax.Expr) *syntax.Call {
 
 // groupKey matches an expression without aggregates against the keys.
 func (b *binder) groupKey(e syntax.Expr) (expr.Expr, bool) {
-	if _, literal := e.(*syntax.Literal); literal && len(b.group.keys) == 0 || firstAggregate(e) != nil {
+	if _, literal := e.(*syntax.Literal); literal && len(b.group.keys) == 0 || firstAggregate(e) != nil || firstOver(e) != nil {
 		return nil, false
 	}
 	mark := len(b.ds)

@@ -40,7 +40,7 @@ func (q *selecting) items() {
 			continue
 		}
 		b := q.binder(selectList)
-		b.subs = q.post
+		b.subs, b.windows = q.post, q.windows
 		if q.grouped {
 			b.group, b.item = q.group, it.Expr
 		} else if q.s.Latest != nil {

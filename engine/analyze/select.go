@@ -17,8 +17,10 @@ type selecting struct {
 	ctes *cteScope
 	// post are the subqueries of HAVING and the select list.
 	post *subqueries
-	from from
-	node plan.Node // nil once a problem makes a plan impossible
+	// windows are the window functions of the select list.
+	windows *windowing
+	from    from
+	node    plan.Node // nil once a problem makes a plan impossible
 	// grouped says that rows are groups from here on; group is set then.
 	grouped bool
 	group   *grouping
@@ -34,6 +36,7 @@ func (a *analyzer) selectQuery(s *syntax.Select, ctes *cteScope) *relation {
 	q := &selecting{analyzer: a, s: s, ctes: ctes, post: &subqueries{}, from: a.from(s, ctes)}
 	below()
 	q.node = q.from.node
+	q.windows = q.namedWindows()
 	q.modeRules()
 	q.where()
 	q.warnCrosses()
@@ -57,7 +60,7 @@ func (q *selecting) binder(clause string) *binder {
 func (q *selecting) aggregateIn() *syntax.Call {
 	for _, it := range q.s.Items {
 		if it.Expr != nil {
-			if c := firstAggregate(it.Expr); c != nil && !c.Over {
+			if c := firstAggregate(it.Expr); c != nil {
 				return c
 			}
 		}
@@ -187,7 +190,7 @@ func (q *selecting) grouping() {
 		for _, it := range s.Items {
 			if it.Star {
 				q.report(s.GroupBy.AllPos, CodeStarWithGroup, "list the columns", "GROUP BY ALL cannot stand with *")
-			} else if firstAggregate(it.Expr) == nil {
+			} else if firstAggregate(it.Expr) == nil && firstOver(it.Expr) == nil {
 				q.bindKey(it.Expr)
 			}
 		}
@@ -339,6 +342,7 @@ func (q *selecting) finish() *relation {
 		names = append(names[:len(names):len(names)], types.TsColumn)
 		r.hasTs = true
 	}
+	node, exprs = q.windows.apply(node, r.outer, exprs, resolve)
 	r.node = plan.NewProject(node, exprs, names)
 	r.fields = q.out.fields
 	if q.s.Distinct != nil && len(q.s.Distinct.On) == 0 {

@@ -279,7 +279,7 @@ func (t *translator) function(e *syntax.Call) {
 }
 
 func (t *translator) aggregate(name string, e *syntax.Call) {
-	if e.Over {
+	if e.Over != nil {
 		panic("OVER of " + name)
 	}
 	if t.statistic(name, e) {

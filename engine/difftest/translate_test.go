@@ -304,7 +304,7 @@ func (t *translator) side(e syntax.Expr) (s int) {
 
 func hasAggregate(e syntax.Expr) (found bool) {
 	syntax.Walk(e, func(n syntax.Expr) bool {
-		if c, ok := n.(*syntax.Call); ok && !c.Over {
+		if c, ok := n.(*syntax.Call); ok && c.Over == nil {
 			if _, is := agg.Lookup(c.Name.Name); is {
 				found = true
 			}

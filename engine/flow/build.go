@@ -138,6 +138,10 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		t := op.NewTopN(n.In.Schema(), n.Partition, n.Order, n.Offset, n.Limit)
 		b.child(n.In, t, 0, out, scope, marked)
 		b.add(n, t, out, scope)
+	case *plan.Over:
+		o := op.NewOver(n.In.Schema(), n.Partition, n.Order, n.Calls)
+		b.child(n.In, o, 0, out, scope, marked)
+		b.add(n, o, out, scope)
 	case *plan.LatestBy:
 		l := op.NewLatestBy(n.In.Schema(), n.Keys, n.Ts, n.Retract, n.In.AppendOnly())
 		if n.Bounds() {

@@ -130,6 +130,8 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		return p.latestBy(n, need)
 	case *TopN:
 		return p.topN(n)
+	case *Over:
+		return p.over(n, need)
 	case *Join:
 		return p.join(n, need)
 	case *IntervalJoin:

@@ -130,6 +130,8 @@ func kindOf(n Node) string {
 		return "LIMIT or DISTINCT ON"
 	case *Rolling:
 		return "subquery"
+	case *Over:
+		return "window function"
 	}
 	return n.Name()
 }

@@ -55,21 +55,7 @@ func (n *TopN) Name() string { return "TopN" }
 
 // Detail is the partition, the order and the bounds.
 func (n *TopN) Detail() string {
-	var parts []string
-	if len(n.Partition) > 0 {
-		keys := make([]string, len(n.Partition))
-		for i, e := range n.Partition {
-			keys[i] = e.String()
-		}
-		parts = append(parts, "PARTITION BY "+strings.Join(keys, ", "))
-	}
-	if len(n.Order) > 0 {
-		keys := make([]string, len(n.Order))
-		for i, o := range n.Order {
-			keys[i] = o.String()
-		}
-		parts = append(parts, "ORDER BY "+strings.Join(keys, ", "))
-	}
+	parts := windowDetail(n.Partition, n.Order)
 	if n.Limit >= 0 {
 		parts = append(parts, "LIMIT "+strconv.FormatInt(n.Limit, 10))
 	}

@@ -82,6 +82,8 @@ type Select struct {
 	GroupBy *GroupBy
 	Having  *Having
 	Window  *Window
+	// Windows are the named windows of window functions.
+	Windows []*NamedWindow
 	// Lateness is ALLOWED LATENESS.
 	Lateness *Lateness
 	Emit     *Emit

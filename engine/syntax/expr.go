@@ -141,10 +141,8 @@ type Call struct {
 	OrderBy []*OrderItem
 	// Filter is the condition of FILTER (WHERE ...); nil without.
 	Filter Expr
-	// Over says that OVER (...) follows; OverPos is its place. The window's text is not kept: such calls are not
-	// planned yet.
-	Over    bool
-	OverPos Pos
+	// Over makes the call one of a window function; nil without.
+	Over *Over
 }
 
 func (*ColumnRef) expr() {}

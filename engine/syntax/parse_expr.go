@@ -425,34 +425,9 @@ func (p *parser) call() Expr {
 			c.Filter = p.expr()
 		})
 	}
-	if t := p.peek(); t.is("OVER") && p.peekAt(1).symbol("(") {
-		p.take()
-		c.Over = true
-		p.skipParentheses()
-		c.OverPos = p.span(t.Pos)
-	}
+	c.Over = p.over()
 	c.Pos = p.span(name.Pos)
 	return c
-}
-
-// skipParentheses consumes a parenthesis with everything in it.
-func (p *parser) skipParentheses() {
-	open, depth := p.peek(), 0
-	for {
-		t := p.take()
-		switch {
-		case t.symbol("("):
-			depth++
-		case t.symbol(")"):
-			depth--
-		case t.Kind == EOF:
-			p.fail(open.Pos, "syntax", "the parenthesis that opens here is not closed", "")
-			return
-		}
-		if depth == 0 {
-			return
-		}
-	}
 }
 
 func (p *parser) cast() Expr {

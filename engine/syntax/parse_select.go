@@ -285,6 +285,8 @@ func (p *parser) clause(s *Select) (rank int, read func()) {
 			e := p.expr()
 			s.Having = &Having{Pos: p.span(t.Pos), Expr: e}
 		}
+	case p.atNamedWindows():
+		return 5, func() { s.Windows = p.namedWindows() }
 	case t.is("WINDOW"):
 		return 5, func() { s.Window = p.window() }
 	case t.is("ALLOWED") && p.peekAt(1).is("LATENESS"):

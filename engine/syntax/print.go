@@ -134,6 +134,7 @@ func (p *printer) selectClause(s *Select) {
 		p.add(" HAVING ")
 		p.expr(s.Having.Expr, 0)
 	}
+	p.namedWindows(s.Windows)
 	if s.Window != nil {
 		p.window(s.Window)
 	}

@@ -201,7 +201,7 @@ func (p *printer) call(c *Call) {
 		p.expr(c.Filter, 0)
 		p.add(")")
 	}
-	if c.Over {
-		p.add(" OVER ()")
+	if c.Over != nil {
+		p.over(c.Over)
 	}
 }

@@ -43,7 +43,7 @@ func Operands(e Expr) []Expr {
 		for _, o := range e.OrderBy {
 			out = append(out, o.Expr)
 		}
-		return append(out, present(e.Filter)...)
+		return append(append(out, present(e.Filter)...), e.Over.Exprs()...)
 	}
 	return nil
 }

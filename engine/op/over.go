@@ -1,0 +1,317 @@
+package op
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/streamsforge/streamsforge/engine/agg"
+	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/over"
+	"github.com/streamsforge/streamsforge/engine/types"
+	"github.com/streamsforge/streamsforge/engine/zset"
+)
+
+// Over adds the values of window functions to the rows of each partition. Rows that the order does not tell apart
+// follow by their whole record, so that the result depends on the rows alone.
+//
+// Every row of the input is kept; the rows of a partition are a sorted list. At the flush the functions are computed for
+// the rows as they were and as they are, and rows whose values differ are given out. When every function of a row looks
+// back only (Call.Running), the rows before the first change are not computed.
+type Over struct {
+	parts   *groups
+	kernels []*expr.Kernel
+	order   []agg.OrderKey
+
+	table  *zset.KeyTable // partition, order cells, row cells -> row
+	weight zset.Slab[int64]
+	was    zset.Slab[int64] // the weight at the last flush
+	lists  [][]uint32       // rows of a partition in order
+	fresh  [][]uint32       // rows that came since the last flush
+
+	touched []uint32
+	dirty   []uint32 // rows whose weight has changed since the last flush; one can be here twice
+	seen    []bool
+	values  *overValues
+	old     overRows
+	now     overRows
+	changes *zset.Builder
+	width   int // columns of the input
+	key     []byte
+	merged  []uint32
+}
+
+var _ Operator = (*Over)(nil)
+
+// NewOver makes the operator over rows of the given columns. Arguments of calls are columns and constants.
+func NewOver(in types.Schema, partition []expr.Expr, order []agg.OrderKey, calls []over.Call) *Over {
+	kinds := kindsOf(in)
+	for _, c := range calls {
+		kinds = append(kinds, c.K)
+	}
+	o := &Over{parts: newGroups(partition), order: order, table: zset.NewKeyTable(), changes: zset.NewBuilder(kinds), width: len(in)}
+	for _, k := range order {
+		o.kernels = append(o.kernels, expr.Compile(k.X))
+	}
+	o.values = newOverValues(kinds[:len(in)], order, calls)
+	return o
+}
+
+// Apply enters rows into their partitions.
+func (o *Over) Apply(_ int, d Delta, _ Emit) {
+	ids := o.parts.of(d)
+	if len(ids) == 0 {
+		return
+	}
+	o.grow()
+	cols := make([]*zset.Column, len(o.kernels))
+	for i, k := range o.kernels {
+		cols[i] = k.Aligned(d.B, d.Sel)
+	}
+	for k, g := range ids {
+		i := d.At(k)
+		if !o.seen[g] {
+			o.seen[g] = true
+			o.touched = append(o.touched, g)
+		}
+		o.key = binary.LittleEndian.AppendUint32(o.key[:0], g)
+		for _, c := range cols {
+			o.key = zset.AppendCell(o.key, c, i)
+		}
+		o.key = zset.AppendRecord(o.key, d.B, i, nil)
+		id, added := o.table.Insert(o.key)
+		if added {
+			if n := int(id) + 1 - o.weight.Len(); n > 0 {
+				o.weight.Grow(n)
+				o.was.Grow(n)
+			}
+			*o.weight.At(id), *o.was.At(id) = 0, 0
+			o.fresh[g] = append(o.fresh[g], id)
+		}
+		if w := o.weight.At(id); *w == *o.was.At(id) {
+			o.dirty = append(o.dirty, id)
+		}
+		*o.weight.At(id) += d.B.W(i)
+	}
+}
+
+func (o *Over) grow() {
+	for n := o.parts.table.Cap(); len(o.lists) < n; {
+		o.lists = append(o.lists, nil)
+		o.fresh = append(o.fresh, nil)
+		o.seen = append(o.seen, false)
+	}
+}
+
+// Advance does nothing: windows of rows do not depend on time.
+func (*Over) Advance(int64, Emit) {}
+
+// Flush gives out what changed.
+func (o *Over) Flush(emit Emit) {
+	if len(o.touched) == 0 {
+		return
+	}
+	for _, g := range o.touched {
+		o.merge(g)
+		o.compare(o.merged)
+		o.settle(g)
+		o.seen[g] = false
+	}
+	for _, id := range o.dirty {
+		*o.was.At(id) = *o.weight.At(id)
+	}
+	o.dirty = o.dirty[:0]
+	removed := false
+	for _, g := range o.touched {
+		if len(o.lists[g]) == 0 {
+			o.lists[g] = nil
+			o.parts.table.Remove(g)
+			removed = true
+		}
+	}
+	if removed {
+		o.parts.forget()
+	}
+	o.touched = o.touched[:0]
+	if b := zset.Consolidate(o.changes.Build()); b.N > 0 {
+		emit(Delta{B: b, Stable: true})
+	}
+}
+
+// merge makes the list of all rows of a partition, as it was and as it is.
+func (o *Over) merge(g uint32) {
+	list, fresh := o.lists[g], o.fresh[g]
+	slices.SortFunc(fresh, o.less)
+	o.merged = o.merged[:0]
+	for len(list)+len(fresh) > 0 {
+		if len(fresh) == 0 || len(list) > 0 && o.less(list[0], fresh[0]) < 0 {
+			o.merged, list = append(o.merged, list[0]), list[1:]
+		} else {
+			o.merged, fresh = append(o.merged, fresh[0]), fresh[1:]
+		}
+	}
+	o.fresh[g] = o.fresh[g][:0]
+}
+
+// settle keeps the rows that did not cancel out.
+func (o *Over) settle(g uint32) {
+	out := o.lists[g][:0]
+	for _, id := range o.merged {
+		if *o.weight.At(id) == 0 {
+			o.table.Remove(id)
+			continue
+		}
+		out = append(out, id)
+	}
+	o.lists[g] = out
+}
+
+// less orders two rows of one partition.
+func (o *Over) less(a, b uint32) int {
+	if a == b {
+		return 0
+	}
+	return agg.CompareRecords(o.order, o.table.Key(a)[4:], o.table.Key(b)[4:])
+}
+
+// compare computes the rows of a partition before and after the changes and gives out what differs.
+func (o *Over) compare(rows []uint32) {
+	from := slices.IndexFunc(rows, func(id uint32) bool { return *o.weight.At(id) != *o.was.At(id) })
+	if from < 0 {
+		return
+	}
+	if !o.values.running {
+		from = 0
+	}
+	for from > 0 && bytes.Equal(o.peer(rows[from-1]), o.peer(rows[from])) {
+		from--
+	}
+	o.compute(&o.old, rows, from, &o.was)
+	o.compute(&o.now, rows, from, &o.weight)
+	i, j := 0, 0
+	for i < len(o.old.place) || j < len(o.now.place) {
+		switch {
+		case j == len(o.now.place) || i < len(o.old.place) && o.old.place[i] < o.now.place[j]:
+			o.change(rows, &o.old, i, -1)
+			i++
+		case i == len(o.old.place) || o.now.place[j] < o.old.place[i]:
+			o.change(rows, &o.now, j, 1)
+			j++
+		default:
+			if !bytes.Equal(o.old.value(i), o.now.value(j)) {
+				o.change(rows, &o.old, i, -1)
+				o.change(rows, &o.now, j, 1)
+			}
+			i, j = i+1, j+1
+		}
+	}
+}
+
+func (o *Over) change(rows []uint32, r *overRows, i int, w int64) {
+	o.changes.Record(o.row(rows[r.place[i]]), 0)
+	o.changes.Record(r.value(i), o.width)
+	o.changes.EndRow(w)
+}
+
+// compute fills r with the values of the rows from a place on. What is taken back more often than it was added is a
+// debt and no row; what is there several times is several rows.
+func (o *Over) compute(r *overRows, rows []uint32, from int, weight *zset.Slab[int64]) {
+	r.reset()
+	o.values.reset()
+	first := 0
+	for at, id := range rows {
+		w := *weight.At(id)
+		if w <= 0 {
+			continue
+		}
+		peer, row := o.peer(id), o.row(id)
+		for range w {
+			o.values.add(peer, row)
+			if at >= from {
+				r.place = append(r.place, at)
+			} else {
+				first++
+			}
+		}
+	}
+	o.values.compute(first, r)
+}
+
+// peer is the cells by which a row is ordered.
+func (o *Over) peer(id uint32) []byte {
+	rec := o.table.Key(id)[4:]
+	return rec[:len(rec)-len(zset.SkipCells(rec, len(o.order)))]
+}
+
+// row is the cells of a row.
+func (o *Over) row(id uint32) []byte { return zset.SkipCells(o.table.Key(id)[4:], len(o.order)) }
+
+// Waits is false.
+func (*Over) Waits() bool { return false }
+
+const overVersion = 1
+
+// AppendSnapshot appends partitions, rows and their order.
+func (o *Over) AppendSnapshot(dst []byte) []byte {
+	if len(o.touched) > 0 {
+		panic("BUG: snapshot of window functions between Apply and Flush")
+	}
+	dst = append(dst, overVersion)
+	dst = appendBlock(dst, o.parts.table.AppendSnapshot)
+	dst = appendBlock(dst, o.table.AppendSnapshot)
+	dst = binary.AppendUvarint(dst, uint64(len(o.lists)))
+	for _, list := range o.lists {
+		dst = binary.AppendUvarint(dst, uint64(len(list)))
+		for _, id := range list {
+			dst = binary.AppendUvarint(dst, uint64(id))
+			dst = binary.AppendVarint(dst, *o.weight.At(id))
+		}
+	}
+	return dst
+}
+
+// Restore replaces the state.
+func (o *Over) Restore(b []byte) error {
+	s, err := openSnapshot(b, overVersion)
+	if err != nil {
+		return err
+	}
+	if err := o.parts.table.Restore(s.block()); err != nil {
+		return fmt.Errorf("partitions: %w", err)
+	}
+	o.parts.forget()
+	if err := o.table.Restore(s.block()); err != nil {
+		return fmt.Errorf("rows: %w", err)
+	}
+	rows := o.table.Cap()
+	o.weight.Reset()
+	o.was.Reset()
+	o.weight.Grow(rows)
+	o.was.Grow(rows)
+	n := s.count()
+	o.lists, o.fresh, o.seen = make([][]uint32, n), make([][]uint32, n), make([]bool, n)
+	for g := range o.lists {
+		list := make([]uint32, s.count())
+		for i := range list {
+			id, w := s.uvarint(), s.varint()
+			if id >= uint64(rows) {
+				return fmt.Errorf("%w: row %d of %d", ErrSnapshot, id, rows)
+			}
+			list[i] = uint32(id)
+			*o.weight.At(uint32(id)), *o.was.At(uint32(id)) = w, w
+		}
+		o.lists[g] = list
+	}
+	o.grow()
+	return s.end()
+}
+
+// StateBytes is the memory of rows and lists.
+func (o *Over) StateBytes() int64 {
+	n := o.parts.table.StateBytes() + o.table.StateBytes() + o.weight.Bytes() + o.was.Bytes()
+	for g := range o.lists {
+		n += int64(4*(cap(o.lists[g])+cap(o.fresh[g])) + 49)
+	}
+	return n
+}
