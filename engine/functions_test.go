@@ -10,6 +10,7 @@ import (
 	"github.com/streamsforge/streamsforge/engine"
 	"github.com/streamsforge/streamsforge/engine/agg"
 	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/over"
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
@@ -112,6 +113,11 @@ func page() string {
 	b.WriteString("\n| aggregate | result | of nothing | meaning |\n|---|---|---|---|\n")
 	for _, a := range agg.Aggregates() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s%s |\n", cell(a.Signature), a.Result, a.Empty, cell(a.Doc), also(a.Aliases))
+	}
+	b.WriteString("\n## Window functions\n\nThey stand in a table as `f(x) OVER (PARTITION BY a ORDER BY b [frame])`, and so does every aggregate. [SQL window functions](sql-window-functions.md) says how.\n")
+	b.WriteString("\n| function | result | frame | meaning |\n|---|---|---|---|\n")
+	for _, f := range over.Functions() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", cell(f.Signature), f.Result, map[bool]string{true: "counts", false: ""}[f.Framed], cell(f.Doc))
 	}
 	for _, operators := range []bool{false, true} {
 		b.WriteString(map[bool]string{false: "\n## Functions\n\n| function | result | meaning | example |\n|---|---|---|---|\n", true: "\n## Operators\n\n| operator | result | meaning |\n|---|---|---|\n"}[operators])

@@ -90,8 +90,8 @@ func (b *binder) over(e *syntax.Call) (expr.Expr, bool) {
 		return nil, false
 	}
 	inner := &binder{analyzer: b.analyzer, scope: b.scope, clause: windowFunction, ctes: b.ctes, subs: b.subs, group: b.group, item: b.item}
-	spec, frame, ok := b.window(e.Over, inner)
 	call, bound := inner.windowCall(e)
+	spec, frame, ok := b.window(e.Over, inner)
 	if !ok || !bound {
 		return nil, false
 	}

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/streamsforge/streamsforge/engine/agg"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -440,7 +439,10 @@ func isConversionToTimestamp(x syntax.Expr) bool {
 }
 
 func (e *env) call(c *syntax.Call) types.Value {
-	if _, is := agg.Lookup(c.Name.Name); is {
+	if c.Over != nil {
+		return e.over[c]
+	}
+	if isAggregateCall(c) {
 		return e.aggregate(c)
 	}
 	switch name := strings.ToUpper(c.Name.Name); name {

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"fmt"
 	"math/big"
 	"sort"
 	"strconv"
@@ -31,6 +32,19 @@ func (r *reference) grouped(s *syntax.Select, e *env, passed []jrow, out *table)
 		for _, row := range passed {
 			k := e.on(row).key(own)
 			groups[k] = append(groups[k], row)
+		}
+		if len(overCalls(s)) > 0 {
+			if len(sets) > 1 {
+				return nil, fmt.Errorf("%w: OVER of grouping sets", ErrNoReference)
+			}
+			var shown [][]jrow
+			for _, k := range sortedKeys(groups) {
+				if weight(groups[k]) > 0 {
+					shown = append(shown, groups[k])
+				}
+			}
+			e.groupedOver(s, out, own, shown)
+			continue
 		}
 		for _, k := range sortedKeys(groups) {
 			if weight(groups[k]) > 0 {
@@ -70,7 +84,7 @@ func (e *env) groupKeys(s *syntax.Select) []syntax.Expr {
 	var keys []syntax.Expr
 	if s.GroupBy.All {
 		for _, it := range s.Items {
-			if !containsAggregate(it.Expr) {
+			if !containsAggregate(it.Expr) && !containsOver(it.Expr) {
 				keys = append(keys, it.Expr)
 			}
 		}
@@ -207,7 +221,9 @@ func (e *env) aggregate(c *syntax.Call) types.Value {
 	rows, window := e.group, e.window
 	all := rows
 	defer func() {
-		e.on(all[0])
+		if len(all) > 0 {
+			e.on(all[0])
+		}
 		e.group, e.window = all, window
 	}()
 	name := aggregateName(c)

@@ -162,6 +162,9 @@ func castKind(name string) types.Kind {
 }
 
 func (e *env) callKind(c *syntax.Call) types.Kind {
+	if k, ok := e.overKind(c); ok {
+		return k
+	}
 	if k, ok := e.furtherKind(c); ok {
 		return k
 	}

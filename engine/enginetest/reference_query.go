@@ -132,6 +132,8 @@ type env struct {
 	group []jrow
 	// rolled are the keys outside of the grouping set at hand, by their text: they are NULL behind the grouping.
 	rolled map[string]bool
+	// over are the values of the window functions of the current row.
+	over map[*syntax.Call]types.Value
 	// window is the own window of a grouped row.
 	window *borders
 }
@@ -186,7 +188,11 @@ func (r *reference) selectQuery(s *syntax.Select, ctes map[string]*table) (*tabl
 	case grouped:
 		return r.grouped(s, e, passed, out)
 	}
-	e.project(s, out, passed)
+	if len(overCalls(s)) > 0 {
+		e.projectOver(s, out, passed)
+	} else {
+		e.project(s, out, passed)
+	}
 	if s.Distinct != nil && len(s.Distinct.On) == 0 {
 		out.rows, out.hasTs, out.folded = once(out.rows), false, true
 	}
@@ -466,12 +472,16 @@ func conjuncts(e syntax.Expr) []syntax.Expr {
 	return []syntax.Expr{e}
 }
 
+func isAggregateCall(c *syntax.Call) bool {
+	_, is := agg.Lookup(c.Name.Name)
+	return is
+}
+
 func containsAggregate(e syntax.Expr) bool {
 	found := false
 	syntax.Walk(e, func(x syntax.Expr) bool {
 		if c, ok := x.(*syntax.Call); ok {
-			_, is := agg.Lookup(c.Name.Name)
-			found = found || is
+			found = found || c.Over == nil && isAggregateCall(c)
 		}
 		return !found
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/streamsforge/streamsforge/engine/agg"
 	"github.com/streamsforge/streamsforge/engine/expr"
+	"github.com/streamsforge/streamsforge/engine/over"
 	"github.com/streamsforge/streamsforge/engine/plan"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
@@ -53,6 +54,19 @@ func count() agg.Call {
 	a, _ := agg.Lookup("COUNT")
 	c, _ := a.Bind(nil, true, false)
 	return c
+}
+
+// numbered is the trades of each symbol with a window function called rn.
+func numbered(function string) plan.Node {
+	f, ok := over.Lookup(function)
+	if !ok {
+		panic("no window function " + function)
+	}
+	c, err := f.Bind(nil)
+	if err != nil {
+		panic(err)
+	}
+	return plan.NewOver(scan(), []expr.Expr{col(0)}, []agg.OrderKey{{X: col(1), Desc: true, NullsFirst: true}}, []over.Call{c}, []string{"rn"})
 }
 
 func query(root plan.Node) *plan.Query {
@@ -108,6 +122,22 @@ Filter COUNT(*) > 1 -> Upsert(t.symbol)
   Reduce keys=[t.symbol] aggs=[COUNT(*)] -> Upsert(t.symbol)
     Filter t.symbol = t.symbol -> Append
       Scan trades AS t [symbol] -> Append`},
+		"PushFilterThroughOver": {&plan.Filter{
+			In:   numbered("RANK"),
+			Pred: plan.And(apply("=", col(0), &expr.Literal{V: types.StringOf("A")}), apply("<", at(5, types.Long, "rn"), long(3))),
+		}, `
+Filter rn < 3 -> Retract
+  Over RANK() PARTITION BY t.symbol ORDER BY t.qty DESC -> Retract
+    Filter t.symbol = 'A' -> Append
+      Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
+		"RowNumberToTopN": {&plan.Filter{
+			In:   numbered("ROW_NUMBER"),
+			Pred: plan.And(apply(">", long(3), at(5, types.Long, "rn")), apply("<>", at(5, types.Long, "rn"), long(1))),
+		}, `
+Filter rn <> 1 -> Upsert(symbol, rn)
+  Over ROW_NUMBER() PARTITION BY t.symbol ORDER BY t.qty DESC -> Upsert(symbol, rn)
+    TopN PARTITION BY t.symbol ORDER BY t.qty DESC LIMIT 2 -> Retract
+      Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
 		"PushFilterIntoJoin": {&plan.Filter{
 			In:   plan.NewJoin(scan(), scan(), []expr.Expr{col(0)}, []expr.Expr{col(0)}, nil, plan.Inner),
 			Pred: plan.And(plan.And(big, apply(">", at(6, types.Long, "r.qty"), long(7))), apply("<", col(1), at(6, types.Long, "r.qty"))),

@@ -66,7 +66,7 @@ func TestOtherSpellings(t *testing.T) {
 		"SELECT not a, Case When a Then b End FROM t":               "SELECT NOT a, CASE WHEN a THEN b END FROM t",
 		"SELECT cast(a as Double Precision) FROM t":                 "SELECT CAST(a AS DOUBLE PRECISION) FROM t",
 		"SELECT 1.50, 'Ünï', '' FROM t":                             "SELECT 1.50, 'Ünï', '' FROM t",
-		"SELECT RANK() OVER (PARTITION BY a ORDER BY (b)) x FROM t": "SELECT RANK() OVER () AS x FROM t",
+		"SELECT RANK() OVER (PARTITION BY a ORDER BY (b)) x FROM t": "SELECT RANK() OVER (PARTITION BY a ORDER BY b) AS x FROM t",
 	} {
 		q, ds := syntax.Parse(in)
 		if len(ds) > 0 {

@@ -273,3 +273,23 @@ func join(a, b Pos) Pos {
 	out.endLine, out.endColumn = b.endLine, b.endColumn
 	return out
 }
+
+// skipParentheses consumes a parenthesis with everything in it.
+func (p *parser) skipParentheses() {
+	open, depth := p.peek(), 0
+	for {
+		t := p.take()
+		switch {
+		case t.symbol("("):
+			depth++
+		case t.symbol(")"):
+			depth--
+		case t.Kind == EOF:
+			p.fail(open.Pos, "syntax", "the parenthesis that opens here is not closed", "")
+			return
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
