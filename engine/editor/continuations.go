@@ -93,6 +93,9 @@ func (o *offers) clauses(rank int) {
 			o.keywords(group, c.word)
 		}
 	}
+	if o.mode == analyze.Table && rank < 5 && o.usesOver() {
+		o.snippet(groupReserved, "WINDOW", "WINDOW ${1:w} AS (PARTITION BY ${2:key} ORDER BY ${3:column})", "Names a window for OVER name.")
+	}
 	if rank == 11 {
 		o.keywords(groupKeyword, "LIMIT")
 	}
@@ -193,7 +196,7 @@ func (o *offers) continueInside(p int, cl string) {
 	case "CAST":
 		o.keywords(groupFirst, "AS")
 	case "OVER":
-		o.keywords(groupFirst, "ORDER BY", "PARTITION BY", "DESC", "ASC", "NULLS FIRST", "NULLS LAST", "NULLS", "ROWS BETWEEN", "ROWS", "RANGE", "PRECEDING", "FOLLOWING", "ROW", "AND")
+		o.keywords(groupFirst, "ORDER BY", "PARTITION BY", "DESC", "ASC", "NULLS FIRST", "NULLS LAST", "NULLS", "ROWS BETWEEN", "ROWS", "RANGE", "GROUPS", "PRECEDING", "FOLLOWING", "ROW", "AND", "EXCLUDE")
 	case "SUBSTRING", "SUBSTR", "EXTRACT":
 		o.keywords(groupFirst, "FROM", "FOR")
 	case "POSITION":

@@ -248,6 +248,9 @@ func functionTip(name string) *Tip {
 		return &Tip{Kind: KindAggregate, Title: a.Signature + " → " + a.Result,
 			Lines: append(sameAs(name, a.Name), a.Doc, "Over no rows it is "+a.Empty+".")}
 	}
+	if label, result, doc, ok := windowSignature(name); ok {
+		return &Tip{Kind: KindFunction, Title: label + " → " + result, Lines: []string{doc, "It needs OVER."}}
+	}
 	f, ok := expr.Lookup(name)
 	if !ok || f.Operator {
 		return nil

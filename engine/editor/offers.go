@@ -43,11 +43,14 @@ func (o *offers) collect() {
 			o.inside = upper(t)
 		}
 	}
+	if o.inDefinition() {
+		o.inside = "OVER"
+	}
 	p := o.prev
 	switch {
 	case o.tok(p).IsSymbol("."):
 		o.members(p - 1)
-	case o.inWindow(p), o.inDuration(p), o.inCall(p), o.afterWord(p):
+	case o.inNamedWindow(p), o.inWindow(p), o.inDuration(p), o.inCall(p), o.afterWord(p):
 	case p < o.inner.start:
 		o.start()
 	case o.operandDone(p):
@@ -236,14 +239,18 @@ func (o *offers) inCall(p int) bool {
 		return false
 	case o.inside == "OVER" && p == open:
 		o.keywords(groupFirst, "PARTITION BY", "ORDER BY")
+		o.windowNames()
+		o.keywords(groupKeyword, "ROWS", "RANGE", "GROUPS")
 	case o.inside == "OVER" && o.anyKeyword(p, "PARTITION", "ORDER"):
 		o.keywords(groupFirst, "BY")
-	case (o.inside == "OVER") && o.anyKeyword(p, "ROWS", "RANGE"):
+	case (o.inside == "OVER") && o.anyKeyword(p, "ROWS", "RANGE", "GROUPS"):
 		o.keywords(groupFirst, "BETWEEN", "UNBOUNDED PRECEDING", "CURRENT ROW")
 	case o.inside == "OVER" && (o.keyword(p, "BETWEEN") || o.keyword(p, "AND")) && o.tok(p-1).Kind == syntax.Word && o.overFrame(open, p):
 		o.keywords(groupFirst, "UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING", "CURRENT ROW")
 	case o.inside == "OVER" && o.keyword(p, "UNBOUNDED"):
 		o.keywords(groupFirst, "PRECEDING", "FOLLOWING")
+	case o.inside == "OVER" && o.keyword(p, "EXCLUDE"):
+		o.keywords(groupFirst, "CURRENT ROW", "TIES", "GROUP", "NO OTHERS")
 	case o.inside == "OVER" && o.keyword(p, "CURRENT"):
 		o.keywords(groupFirst, "ROW")
 	default:
@@ -254,7 +261,7 @@ func (o *offers) inCall(p int) bool {
 
 func (o *offers) overFrame(open, p int) bool {
 	for i := open; i <= p; i++ {
-		if o.anyKeyword(i, "ROWS", "RANGE") {
+		if o.anyKeyword(i, "ROWS", "RANGE", "GROUPS") {
 			return true
 		}
 	}
@@ -315,6 +322,8 @@ func (o *offers) afterWord(p int) bool {
 		o.keywords(groupKeyword, "RECURSIVE")
 	case o.keyword(p, "AS"), o.keyword(p, "INTO"), o.keyword(p, "RECURSIVE"), o.anyKeyword(p, "LIMIT", "OFFSET", "RECURSION"):
 		// A new name or a number is written.
+	case o.keyword(p, "OVER"):
+		o.windowNames()
 	case isName:
 		if w == "MAX" && o.tok(p-1).IsSymbol(")") {
 			o.keywords(groupFirst, "RECURSION")
@@ -518,6 +527,7 @@ func (o *offers) operand(p int) {
 			}
 		}
 	}
+	o.windowFunctions(cl)
 	if cl != "WHERE" && cl != "ON" {
 		o.function("GROUPING", KindFunction, "GROUPING(key, ...)", "Long", "Which of the keys the row's grouping set leaves out, as bits.", groupReserved)
 	}

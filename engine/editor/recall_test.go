@@ -102,6 +102,9 @@ func defined(v reflect.Value, at map[int]bool) {
 		if c, is := v.Interface().(*syntax.CTE); is {
 			at[c.Name.Offset] = true
 		}
+		if w, is := v.Interface().(*syntax.NamedWindow); is {
+			at[w.Name.Offset] = true
+		}
 		defined(v.Elem(), at)
 	case reflect.Slice:
 		for i := range v.Len() {
@@ -135,6 +138,10 @@ func selectLists(v reflect.Value, out *[]syntax.Pos, names map[int]bool) {
 			names[n.Name.Offset] = true
 			if n.Qualifier != nil {
 				names[n.Qualifier.Offset] = true
+			}
+		case *syntax.Over:
+			if n.Base != nil {
+				names[n.Base.Offset] = true
 			}
 		case *syntax.SelectItem:
 			if n.Qualifier != nil {

@@ -89,6 +89,8 @@ func signatureOf(name string, args int) *Call {
 		c.Label, c.Result, c.Doc = written(a.Signature, a.Name, name), a.Result, a.Doc+" Over no rows it is "+a.Empty+"."
 	} else if f, ok := expr.Lookup(name); ok && !f.Operator {
 		c.Label, c.Result, c.Doc = written(f.Signature, f.Name, name), f.Result, f.Doc
+	} else if label, result, doc, ok := windowSignature(name); ok {
+		c.Label, c.Result, c.Doc = written(label, strings.ToUpper(name), name), result, doc
 	} else if strings.EqualFold(name, "CAST") {
 		c.Label, c.Result, c.Doc = "CAST(x AS kind)", "kind", keywordDoc("CAST")
 	} else {

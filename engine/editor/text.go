@@ -194,6 +194,9 @@ func known(name string) bool {
 	if f, ok := expr.Lookup(name); ok && !f.Operator {
 		return true
 	}
-	_, ok := agg.Lookup(name)
+	if _, ok := agg.Lookup(name); ok {
+		return true
+	}
+	_, _, _, ok := windowSignature(name)
 	return ok
 }
