@@ -57,7 +57,7 @@ func Complete(sql string, offset int, cat analyze.Catalog, mode analyze.Mode) Li
 	}
 	o := &offers{cursor: c}
 	o.collect()
-	return List{From: c.from, To: c.to, Items: rank(o.items, c.prefix)}
+	return List{From: c.from, To: c.to, Items: rank(o.legal(), c.prefix)}
 }
 
 // rank keeps the items that match the prefix and orders them: names that start with it, then names with a part that

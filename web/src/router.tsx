@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, Outlet, redirect } from "@t
 import { Shell } from "./components/shell";
 import { ErrorPanel } from "./components/states";
 import { getSession } from "./lib/session";
+import { EditPipelinePage, EditTablePage, NewPipelinePage, NewTablePage } from "./pages/edit-query";
 import { LoginPage } from "./pages/login";
 import { NotFoundPage } from "./pages/not-found";
 import { OverviewPage } from "./pages/overview";
@@ -67,8 +68,12 @@ const routes = root.addChildren([
     createRoute({ ...under("/sources"), validateSearch: listSearch, component: SourcesPage }),
     createRoute({ ...under("/sources/$name"), validateSearch: detailSearch, component: SourcePage }),
     createRoute({ ...under("/tables"), validateSearch: listSearch, component: TablesPage }),
+    createRoute({ ...under("/tables/new"), component: NewTablePage }),
+    createRoute({ ...under("/tables/$key/edit"), component: EditTablePage }),
     createRoute({ ...under("/tables/$key"), validateSearch: detailSearch, component: TablePage }),
     createRoute({ ...under("/pipelines"), validateSearch: listSearch, component: PipelinesPage }),
+    createRoute({ ...under("/pipelines/new"), component: NewPipelinePage }),
+    createRoute({ ...under("/pipelines/$key/edit"), component: EditPipelinePage }),
     createRoute({ ...under("/pipelines/$key"), validateSearch: detailSearch, component: PipelinePage }),
   ]),
 ]);

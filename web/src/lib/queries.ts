@@ -1,5 +1,6 @@
 import { QueryClient as Client, type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { get, OfflineError, post, request, segment } from "./api";
+import type { Mode } from "./editor";
 import type {
   InstanceInfo,
   Pipeline,
@@ -142,6 +143,33 @@ export function useControl(kind: "tables" | "pipelines", id: string) {
   return useMutation({
     mutationFn: (verb: "start" | "stop") => post<Table | Pipeline>(`/api/${kind}/${segment(id)}/${verb}`),
     onSettled: () => client.invalidateQueries(),
+  });
+}
+
+interface QueryDraft {
+  name: string;
+  description: string;
+  sql: string;
+  start: boolean;
+}
+
+/**
+ * Creates a table or pipeline, or replaces the statement of one, and starts it when asked to. What an update leaves out
+ * as null stays as it is.
+ */
+export function useSaveQuery(mode: Mode, entity: Table | Pipeline | undefined) {
+  const path = `/api/${mode}s`;
+  return useMutation({
+    mutationFn: async ({ start, ...draft }: QueryDraft) => {
+      const kept = { tags: null, metadata: null, sinks: null, shardBy: null, dependsOn: null, replayFrom: null };
+      const saved = entity
+        ? await request<Table | Pipeline>(`${path}/${segment(entity.id)}`, {
+            method: "PUT",
+            body: { ...entity, ...kept, ...draft },
+          })
+        : await post<Table | Pipeline>(path, draft);
+      return start && saved.status !== "Running" ? post<Table | Pipeline>(`${path}/${segment(saved.id)}/start`) : saved;
+    },
   });
 }
 

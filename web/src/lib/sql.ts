@@ -8,10 +8,16 @@ export interface Token {
 }
 
 const keywords = new Set(
-  `ALL ALLOWED AND ANTI AS ASC BETWEEN BY CASE CAST CROSS DESC DISTINCT ELSE EMIT END EXISTS FALSE FROM FULL GAP GROUP HAVING HOPPING
-  IN INNER INSERT INTERVAL INTO IS JOIN LATENESS LATEST LEFT LIKE LIMIT MILLISECONDS MINUTES HOURS NOT NULL ON OR ORDER OUTER RIGHT SECONDS
-  SELECT SEMI SESSION SIZE SLIDE THEN TRUE TUMBLING UNION UNNEST USING VALUES WHEN WHERE WINDOW WITH WITHIN`.split(/\s+/),
+  `ADVANCE ALL ALLOWED AND AS ASC ASOF BETWEEN BY CASE CAST CHANGES CROSS CUBE CURRENT DESC DISTINCT ELSE EMIT END ESCAPE EXCEPT EXISTS FALSE
+  FILTER FINAL FOLLOWING FROM FULL GAP GROUP GROUPING HAVING HOPPING HOUR HOURS ILIKE IN INNER INSERT INTERSECT INTERVAL INTO IS JOIN LATENESS
+  LATERAL LATEST LEFT LIKE LIMIT MILLISECOND MILLISECONDS MINUTE MINUTES NATURAL NOT NULL NULLS OFFSET ON OR ORDER OUTER OVER PARTITION PRECEDING
+  RANGE RECURSIVE RIGHT ROLLUP ROWS SECOND SECONDS SELECT SESSION SETS SIZE THEN TRUE TUMBLING UNBOUNDED UNION UNNEST USING WHEN WHERE WINDOW
+  WITH WITHIN`.split(/\s+/),
 );
+
+export function isKeyword(word: string): boolean {
+  return keywords.has(word.toUpperCase());
+}
 
 const pattern =
   /(--[^\n]*|\/\*[\s\S]*?\*\/)|('(?:[^']|'')*'?)|(\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b)|([A-Za-z_][A-Za-z0-9_]*)|(\s+|.)/g;
@@ -29,7 +35,7 @@ export function tokenize(sql: string): Token[] {
       kind = "number";
     } else if (word !== undefined) {
       const next = sql.slice((m.index ?? 0) + text.length).trimStart();
-      kind = keywords.has(word.toUpperCase()) ? "keyword" : next.startsWith("(") ? "function" : "text";
+      kind = isKeyword(word) ? "keyword" : next.startsWith("(") ? "function" : "text";
     }
     const last = out.at(-1);
     if (last && last.kind === kind && kind === "text") {

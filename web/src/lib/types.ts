@@ -188,3 +188,57 @@ export interface ResultEnvelope {
   /** Absent for 1; -1 takes an earlier result back. */
   weight?: number;
 }
+
+/** A finding about a statement; lines and columns count from 1, columns and lengths in code points. */
+export interface SqlDiagnostic {
+  message: string;
+  line: number;
+  column: number;
+  length?: number;
+  severity: "Error" | "Warning";
+  code: string;
+  hint: string;
+  fix?: SqlFix | null;
+}
+
+export interface SqlFix {
+  title: string;
+  edits: { line: number; column: number; length: number; text: string }[];
+}
+
+export interface Validation {
+  ok: boolean;
+  diagnostics: SqlDiagnostic[];
+  planSummary: string | null;
+  outputSchema: { name: string; kind: Kind }[];
+  keyFields?: string[] | null;
+  changelogMode: { mode: string; key: string[] | null } | null;
+}
+
+/** Offsets of these count UTF-16 code units, as strings here do. */
+export interface SqlCompletion {
+  from: number;
+  to: number;
+  items: { label: string; kind: string; insert: string; snippet: boolean; detail: string; doc: string }[];
+}
+
+export interface SqlHover {
+  from: number;
+  to: number;
+  kind: string;
+  title: string;
+  lines: string[];
+}
+
+export interface SqlSignature {
+  label: string;
+  parameters: { label: string; from: number; to: number }[];
+  active: number;
+  result: string;
+  doc: string;
+}
+
+export interface SqlFormatted {
+  sql: string | null;
+  diagnostics: SqlDiagnostic[];
+}

@@ -103,7 +103,7 @@ export function PipelinePage() {
           <Results pipeline={p} />
         </TabsContent>
         <TabsContent value="query">
-          <QueryCard sql={p.sql} inputs={p.sourceNames} />
+          <QueryCard sql={p.sql} inputs={p.sourceNames} kind="pipelines" id={p.id} />
         </TabsContent>
         <TabsContent value="schema">
           <Card>

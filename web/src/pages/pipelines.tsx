@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Workflow } from "lucide-react";
 import { Filter } from "@/components/filter";
+import { NewButton } from "@/components/new-button";
 import { PageHeader } from "@/components/page-header";
 import { Sparkline } from "@/components/sparkline";
 import { Empty, ErrorPanel } from "@/components/states";
@@ -26,11 +27,14 @@ export function PipelinesPage() {
         title="Pipelines"
         description="Queries over event time: each result is final when its window closes."
         actions={
-          <Filter
-            label="Filter pipelines"
-            value={q}
-            onChange={(v) => void navigate({ to: "/pipelines", search: v ? { q: v } : {}, replace: true })}
-          />
+          <>
+            <Filter
+              label="Filter pipelines"
+              value={q}
+              onChange={(v) => void navigate({ to: "/pipelines", search: v ? { q: v } : {}, replace: true })}
+            />
+            <NewButton to="/pipelines/new" label="New pipeline" />
+          </>
         }
       />
       {pipelines.error && !pipelines.data ? (
@@ -49,7 +53,7 @@ export function PipelinesPage() {
           >
             {pipelines.data.length === 0 && (
               <>
-                Create one with <code className="font-mono">POST /api/pipelines</code>.
+                A name and a SELECT are enough, here or with <code className="font-mono">POST /api/pipelines</code>.
               </>
             )}
           </Empty>

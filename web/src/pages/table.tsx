@@ -93,7 +93,7 @@ export function TablePage() {
           <RowsCard table={t} />
         </TabsContent>
         <TabsContent value="query">
-          <QueryCard sql={t.sql} inputs={[...t.streamInputs, ...t.tableInputs, ...t.pipelineInputs]} />
+          <QueryCard sql={t.sql} inputs={[...t.streamInputs, ...t.tableInputs, ...t.pipelineInputs]} kind="tables" id={t.id} />
         </TabsContent>
         <TabsContent value="schema">
           <Card>

@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { TableProperties } from "lucide-react";
 import { Filter } from "@/components/filter";
+import { NewButton } from "@/components/new-button";
 import { PageHeader } from "@/components/page-header";
 import { Sparkline } from "@/components/sparkline";
 import { Empty, ErrorPanel } from "@/components/states";
@@ -25,11 +26,14 @@ export function TablesPage() {
         title="Tables"
         description="Queries whose answer is kept up to date, row by row."
         actions={
-          <Filter
-            label="Filter tables"
-            value={q}
-            onChange={(v) => void navigate({ to: "/tables", search: v ? { q: v } : {}, replace: true })}
-          />
+          <>
+            <Filter
+              label="Filter tables"
+              value={q}
+              onChange={(v) => void navigate({ to: "/tables", search: v ? { q: v } : {}, replace: true })}
+            />
+            <NewButton to="/tables/new" label="New table" />
+          </>
         }
       />
       <Card className="overflow-x-auto">
@@ -44,7 +48,7 @@ export function TablesPage() {
           >
             {tables.data.length === 0 && (
               <>
-                Create one with <code className="font-mono">POST /api/tables</code>: a name and a SELECT are enough.
+                A name and a SELECT are enough, here or with <code className="font-mono">POST /api/tables</code>.
               </>
             )}
           </Empty>
