@@ -39,9 +39,13 @@ func (a *analyzer) lookupRef(t *syntax.TableName) (Relation, bool) {
 	case !found:
 		a.report(t.Name, CodeUnknownRelation, didYouMean(name, models.ModelNames(), "models"), "no model %q", name)
 		return Relation{}, false
-	case a.mode == Pipeline && r.Kind != plan.Source && !r.AppendOnly:
+	case a.mode == Pipeline && r.Kind == plan.Pipeline && !r.AppendOnly:
+		a.report(t.Name, CodePipelineInput, "make a table of this query, or take ALLOWED LATENESS out of the model",
+			"pipeline %q takes rows back when late ones amend them; a pipeline reads rows that stay", name)
+		return Relation{}, false
+	case a.mode == Pipeline && r.Kind != plan.Pipeline:
 		a.report(t.Name, CodePipelineInput, "make a table of this query",
-			"model %q takes rows back; a statement with windows reads rows that stay", name)
+			"model %q is a table; a pipeline reads rows that stay, in the order in which they come", name)
 		return Relation{}, false
 	}
 	return r, true

@@ -130,19 +130,27 @@ var tableWords = map[string]bool{
 	analyze.CodeLateness:         true,
 }
 
-// compile compiles a model as a table, or as a pipeline when it has words that only those have. nil means that an
-// error was reported.
-func (c *check) compile(m *Model) *Compiled {
-	mode := engine.TableMode
-	p, ds := engine.Compile(m.SQL, catalog{c}, mode, engine.Options{})
-	for _, d := range ds {
-		if tableWords[d.Code] && d.Severity == syntax.Error {
-			mode = engine.PipelineMode
+// program compiles the statement of a model: as a pipeline when it has words that only those have, or when it is
+// declared as append and can be one, because the rows of a pipeline keep their order; as a table otherwise.
+func (c *check) program(m *Model) (*engine.Program, engine.Mode, []engine.Diagnostic) {
+	if m.Materialized == MaterializedAppend {
+		if p, ds := engine.Compile(m.SQL, catalog{c}, engine.PipelineMode, engine.Options{}); p != nil {
+			return p, engine.PipelineMode, ds
 		}
 	}
-	if mode == engine.PipelineMode {
-		p, ds = engine.Compile(m.SQL, catalog{c}, mode, engine.Options{})
+	p, ds := engine.Compile(m.SQL, catalog{c}, engine.TableMode, engine.Options{})
+	for _, d := range ds {
+		if tableWords[d.Code] && d.Severity == syntax.Error {
+			p, ds = engine.Compile(m.SQL, catalog{c}, engine.PipelineMode, engine.Options{})
+			return p, engine.PipelineMode, ds
+		}
 	}
+	return p, engine.TableMode, ds
+}
+
+// compile compiles a model. nil means that an error was reported.
+func (c *check) compile(m *Model) *Compiled {
+	p, mode, ds := c.program(m)
 	for _, d := range ds {
 		c.findings = append(c.findings, Finding{
 			Place: m.Text.Place(d.Pos), Severity: d.Severity, Model: m.Name, Code: d.Code, Message: d.Message, Hint: c.hint(d, m),
@@ -159,6 +167,9 @@ func (c *check) compile(m *Model) *Compiled {
 	if !c.agree(out) {
 		return nil
 	}
+	if mode == engine.PipelineMode {
+		c.overModels(out)
+	}
 	return out
 }
 
@@ -172,6 +183,16 @@ func visible(p *engine.Program) engine.Changelog {
 		}
 	}
 	return d
+}
+
+// overModels warns of a pipeline that reads models: it runs here, and a server refuses it.
+func (c *check) overModels(m *Compiled) {
+	q, _ := syntax.Parse(m.SQL)
+	for _, ref := range q.Refs {
+		c.report(m.Text.Place(ref.Pos), m.Name, CodePipelineOverModel, "write the statement of "+ref.Name.Name+" as a query of WITH in this one",
+			"pipelines of a server read sources only: model %s can be checked and tested, and not deployed", m.Name)
+		c.findings[len(c.findings)-1].Severity = Warning
+	}
 }
 
 // hint improves the hint of a diagnostic by what the project knows: a model that is read without ref.

@@ -35,6 +35,8 @@ const (
 	CodeMismatch      = "changelog-mismatch"
 	CodeKey           = "key"
 	CodeCycle         = "cyclic-ref"
+	// CodePipelineOverModel is a warning.
+	CodePipelineOverModel = "pipeline-over-model"
 )
 
 // String prints "models/big.sql:3:8: unknown-column: no column ...; did you mean ...?".

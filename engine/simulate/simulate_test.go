@@ -31,11 +31,14 @@ func checked(t testing.TB) *project.Checked {
 			model("newest", "upsert", "SELECT k, v FROM facts", "k"),
 			model("values", "upsert", "SELECT v, COUNT(*) AS n FROM ref('newest') GROUP BY v", "v"),
 			model("volumes", "append", "SELECT k, SUM(v) AS v FROM facts GROUP BY k WINDOW TUMBLING(SIZE 4 MILLISECONDS)"),
+			model("up", "append", "SELECT k, v FROM facts WHERE v > 0"),
+			model("up_volumes", "append", "SELECT k, SUM(v) AS v FROM ref('up') GROUP BY k WINDOW TUMBLING(SIZE 4 MILLISECONDS)"),
+			model("wide_volumes", "append", "SELECT k, SUM(v) AS v FROM ref('up_volumes') GROUP BY k WINDOW TUMBLING(SIZE 8 MILLISECONDS)"),
 			model("last_volume", "upsert", "SELECT k, v, window_start FROM ref('volumes')", "k"),
 		},
 	})
-	for _, f := range found {
-		t.Fatal(f)
+	if project.HasErrors(found) {
+		t.Fatal(found)
 	}
 	return c
 }
