@@ -108,3 +108,22 @@ func TestSampleIsTheDocumentedExample(t *testing.T) {
 		}
 	}
 }
+
+// TestDocumentedExamples: every project of the documentation passes its own fixtures.
+func TestDocumentedExamples(t *testing.T) {
+	dirs, err := filepath.Glob("../../docs/examples/*")
+	if err != nil || len(dirs) < 2 {
+		t.Fatal(dirs, err)
+	}
+	for _, dir := range dirs {
+		o := open(t, tree(t, dir))
+		for _, f := range o.Findings {
+			t.Error(dir, f)
+		}
+		for _, r := range o.Test(project.TestOptions{}) {
+			for _, p := range r.Problems {
+				t.Error(dir, r.Name, p)
+			}
+		}
+	}
+}
