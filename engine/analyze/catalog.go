@@ -13,9 +13,11 @@ type Relation struct {
 	Schema types.Schema
 	// EventTime says that rows of a table or pipeline carry the hidden column "_ts". Sources always do.
 	EventTime bool
-	// AppendOnly says that no row is ever taken back. Sources and pipelines never do.
+	// AppendOnly says that no row is ever taken back. Pipelines never do, and sources without a key.
 	AppendOnly bool
-	// Key names the columns that identify a row at any moment: nil when there are none, empty for a single row.
+	// Key names the columns that identify a row at any moment: nil when there are none, empty for a single row. A
+	// source with a key is a changelog: a table reads the newest row of each key, without those that were deleted
+	// (Retract mark), a pipeline reads the changes themselves.
 	Key []string
 }
 

@@ -36,6 +36,7 @@ const (
 	CodeRecursive          = "recursive"
 	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
+	CodeKeyedChanges       = "keyed-changes"
 	CodeRetention          = "retention"
 	CodeAliasMissing       = "alias-missing"
 	CodeUnnest             = "unnest"

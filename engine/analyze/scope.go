@@ -21,6 +21,8 @@ type input struct {
 	// retract is the position of a source's retraction mark, -1 without.
 	retract int
 	label   string
+	// changes marks a keyed source that is read as the changes that came, not as the relation that they describe.
+	changes bool
 	// unnest marks the element of an UNNEST, whose one column is its alias.
 	unnest bool
 	// derived marks a subquery or CTE.
@@ -233,6 +235,7 @@ func (a *analyzer) scan(r Relation, alias string) (plan.Node, *input) {
 	for i := range all {
 		all[i] = i
 	}
+	keyed := r.Kind == plan.Source && len(r.Key) > 0
 	var unique []int
 	if r.Key != nil {
 		unique = []int{}
@@ -246,7 +249,13 @@ func (a *analyzer) scan(r Relation, alias string) (plan.Node, *input) {
 		}
 	}
 	appendOnly := r.Kind == plan.Source || r.AppendOnly
-	node := plan.NewScan(at, r.Name, alias, columns, all, appendOnly, unique)
+	var node plan.Node
+	if keyed {
+		// Messages of a keyed source are changes: only what Keyed makes of them has the key.
+		node = plan.NewScan(at, r.Name, alias, columns, all, true, nil)
+	} else {
+		node = plan.NewScan(at, r.Name, alias, columns, all, appendOnly, unique)
+	}
 	in := &input{alias: alias, columns: r.Schema, at: all[:len(r.Schema)], label: r.Name, retract: -1}
 	in.ts = &expr.Literal{V: types.LongOf(0)}
 	if i := eventTime(columns); i >= 0 {
@@ -254,6 +263,10 @@ func (a *analyzer) scan(r Relation, alias string) (plan.Node, *input) {
 	}
 	if i, ok := columns.Find(types.RetractColumn); ok && columns[i].Kind == types.Bool && r.Kind == plan.Source {
 		in.retract = i
+	}
+	in.changes = keyed && a.mode == Pipeline
+	if keyed && a.mode == Table && unique != nil {
+		node, in.retract = &plan.Keyed{In: node, Keys: unique, Retract: in.retract}, -1
 	}
 	return node, in
 }

@@ -129,6 +129,10 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 		if !in.hasTs && !in.broken && !in.unnest {
 			q.report(s.Window, CodeEventTime, "declare _ts as Long or Timestamp, or leave it out", "a window needs the event time of %q, and its column _ts is no time", in.alias)
 		}
+		if in.changes {
+			q.warn(s.Window, CodeKeyedChanges, "make it a table, whose aggregates follow updates and deletes, or aggregate what a change means by itself",
+				"%q is a source with a key: this window counts every change of a row, updates and deletes included", in.alias)
+		}
 	}
 	if s.Distinct != nil {
 		q.later(s.Distinct, "DISTINCT with a window", "group by the columns instead")

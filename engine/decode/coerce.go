@@ -17,6 +17,9 @@ func (d *Decoder) coerce(t *target, raw []byte, clean bool) {
 	if t.mapped {
 		d.mapped = d.readEventTime(raw)
 	}
+	if t.deletes {
+		d.deleted = raw[0] == '"' && isDelete(d.text(raw))
+	}
 	switch t.op {
 	case opIgnore:
 		return
@@ -168,9 +171,12 @@ func (d *Decoder) finishRow(set int) {
 		d.b.Long(p.ts, ms)
 	}
 	if p.retract >= 0 {
-		if p.nulls && (!d.retract.set || d.retract.null) {
+		switch {
+		case d.deleted:
+			d.b.Bool(p.retract, true)
+		case p.nulls && (!d.retract.set || d.retract.null):
 			d.b.Null(p.retract)
-		} else {
+		default:
 			d.b.Bool(p.retract, d.retract.v)
 		}
 	}

@@ -245,6 +245,55 @@ func TestRetract(t *testing.T) {
 	}
 }
 
+// TestKeyedDeletes: SRC-016: only a source with a key is deleted from by _op, declared or not.
+func TestKeyedDeletes(t *testing.T) {
+	declared := types.Schema{{Name: "_op", Kind: types.String}, {Name: "_retract", Kind: types.Bool}}
+	for row, want := range map[string]bool{
+		`{}`: false, `{"_op":"c"}`: false, `{"_op":"u","_retract":true}`: true, `{"_op":"d"}`: true, `{"_op":"D","_retract":false}`: true,
+		`{"_op":"delete"}`: true, `{"_op":"Delete"}`: true, `{"_op":"deleted"}`: false, `{"_op":"\u0064"}`: true, `{"_op":null}`: false,
+		`{"_op":1}`: false, `{"_op":["d"]}`: false, `{"_op":"c","_op":"d"}`: true, `{"_op":"d","_op":"c"}`: false,
+	} {
+		for _, fields := range []types.Schema{{}, declared, {{Name: "_op", Kind: types.Long}}} {
+			for _, keyed := range []bool{true, false} {
+				d := decode.New(fields, decode.Options{Keyed: keyed})
+				for range 2 { // the second time the members are expected
+					d.Append(decode.Message{Payload: []byte(row)})
+				}
+				c, _ := d.Layout().Find("_retract")
+				b := d.Take()
+				wanted := want && (keyed || strings.Contains(row, `"_retract":true`))
+				for i := range b.N {
+					if v := b.Row(i)[c]; !v.IsNull() && v.Bool() != wanted || v.IsNull() && wanted {
+						t.Errorf("%s, fields %v, keyed %v: %s, want %v", row, fields, keyed, v, wanted)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestKeyedBlock(t *testing.T) {
+	fields := types.Schema{{Name: "_op", Kind: types.String}}
+	d := decode.New(fields, decode.Options{Keyed: true, Block: func([]byte, types.Schema) (*zset.Batch, error) {
+		b := zset.NewBuilder([]types.Kind{types.String, types.Long, types.Bool})
+		for i, op := range []string{"c", "d", "DELETE", "u"} {
+			b.Text(0, []byte(op))
+			b.Long(1, int64(i))
+			if i == 1 {
+				b.Null(2)
+			} else {
+				b.Bool(2, i == 3)
+			}
+			b.EndRow(1)
+		}
+		return b.Build(), nil
+	}})
+	d.Append(decode.Message{ContentType: decode.ContentTypeBlock})
+	if got, want := show(d.Take(), 3), `"c"|0|false "d"|1|true "DELETE"|2|true "u"|3|true`; got != want {
+		t.Errorf("rows %s, want %s", got, want)
+	}
+}
+
 func TestSchema(t *testing.T) {
 	fields := types.Schema{
 		{Name: "tags", Kind: types.String, IsArray: true},

@@ -30,6 +30,7 @@ type Decoder struct {
 	own     eventTime
 	mapped  eventTime
 	retract cellBool
+	deleted bool // the row's _op says that it is taken back
 	coerced int
 	failed  string // why the row is not taken although it is valid JSON
 	refused bool   // failed names an undeclared member

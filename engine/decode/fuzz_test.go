@@ -34,6 +34,7 @@ var seeds = []string{
 	`{"s":{"k" : 1 , "k":2}}`, `{"j":{"k":1,"\u006b":2,"m":"\u0041"}}`, `{"j": [ 1 , {"x":null} ] }`, `{"j":"text"}`, `{"j":null}`, `{"a":5}`, `{"a":"[1]"}`,
 	`{"b":0}`, `{"b":0.0e5}`, `{"b":"False"}`, `{"b":"0"}`, `{"b":""}`, `{"b":[]}`, `{"t":"2026-01-01"}`, `{"t":"17"}`, `{"t":true}`,
 	`{"_ts":5}`, `{"_ts":"2026-11-30T20:50:00Z"}`, `{"_ts":"5"}`, `{"_ts":null,"when":"2026-11-30"}`, `{"when":12}`, `{"_retract":true}`, `{"_retract":"true"}`,
+	`{"_op":"d"}`, `{"_op":"D" }`, `{"_op":"delete","s":"x"}`, `{"s":"x","_op":"DELETE"}`, `{"_op":"u"}`, `{"_op":null}`, `{"_op":["d"]}`, `{"_op":"\u0064"}`, `{"_op":"d","_op":"c"}`, `{"_op":"d","_retract":false}`,
 	`{"unknown":{"deep":[[[]]]},"s":"x"}`, `{"unknown":"\ud800"}`, `{"s":1}`, `{"s":true}`, `{"s":[1, 2]}`, `{"s" : "x" , "d" : 1 }`, ` {"s":"x"} `,
 	`{"s":"x"} x`, `{"s":"x"}{"s":"y"}`, `{"s":"x",}`, `{,}`, `{"s"}`, `{"s":}`, `{"s":"x"`, `[]`, `[1,2]`, `5`, `"s"`, `null`, `tru`, `{"s":truex}`,
 	"\ufeff{}", `{"naïve \"x\"":"y"}`, "{\"s\":\"x\"\f}", "{\"s\":\v1}", `{"s":nul}`, `{"d":1 2}`,
@@ -58,7 +59,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		o := decode.Options{TimestampField: "when"}
+		o := decode.Options{TimestampField: "when", Keyed: len(payload)%2 == 0}
 		d := decode.New(allFields, o)
 		tree, err := parseTree(payload, 64)
 		ok := err == nil && tree.kind == '{'

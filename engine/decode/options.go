@@ -59,6 +59,9 @@ type Options struct {
 	RejectUnknownFields bool
 	// TimestampField is the member that gives a row without an own _ts its event time.
 	TimestampField string
+	// Keyed marks rows as taken back whose "_op" is the text d or delete in any case, beside those with "_retract": true.
+	// It is for sources with a key.
+	Keyed bool
 	// Block decodes a message of content type application/x-sf-batch into the columns of want; nil: there are no
 	// such messages. It is a function because the format lives outside of the engine.
 	Block func(payload []byte, want types.Schema) (*zset.Batch, error)

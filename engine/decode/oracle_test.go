@@ -144,7 +144,9 @@ func wantRow(n node, fields types.Schema, o decode.Options, timeMs int64) (row [
 			row = append(row, wantTime(n, f.Kind, o, timeMs))
 			continue
 		case f.Name == "_retract":
-			row = append(row, types.BoolOf(m.kind == 't'))
+			op, _ := n.find("_op")
+			deleted := o.Keyed && op.kind == '"' && (strings.EqualFold(op.text, "d") || strings.EqualFold(op.text, "delete"))
+			row = append(row, types.BoolOf(m.kind == 't' || deleted))
 			continue
 		case !ok || m.kind == 'n':
 			row = append(row, types.Null(f.Kind))

@@ -1,6 +1,8 @@
 package decode
 
 import (
+	"strings"
+
 	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 )
@@ -28,7 +30,9 @@ type target struct {
 	col  int // -1: no column
 	// mapped marks the field that gives the event time of rows without _ts; it may be a column as well.
 	mapped bool
-	seen   uint64 // stamp of the last row that had it
+	// deletes marks the field that says what kind of change a row is.
+	deletes bool
+	seen    uint64 // stamp of the last row that had it
 }
 
 // member is a name that objects have, as it stands in the text. next is the member that came after it in the last
@@ -49,6 +53,7 @@ type plan struct {
 	columns int            // columns that members fill: all but _ts and _retract
 	ts      int            // column of the event time, -1 when _ts is declared with another kind
 	retract int            // column of _retract, -1 when it is declared with another kind
+	change  int            // column of a declared _op that says what kind of change a row is, -1 without one
 	nulls   bool           // _retract is declared: it is NULL when it is missing
 	strict  bool           // RejectUnknownFields
 }
@@ -67,6 +72,7 @@ func compile(fields, layout types.Schema, o Options) plan {
 		known:   map[string]int{},
 		ts:      -1,
 		retract: -1,
+		change:  -1,
 		strict:  o.RejectUnknownFields,
 	}
 	for c, f := range layout {
@@ -89,6 +95,16 @@ func compile(fields, layout types.Schema, o Options) plan {
 			i = p.addTarget(target{name: o.TimestampField, op: opIgnore, col: -1})
 		}
 		p.targets[i].mapped = true
+	}
+	if o.Keyed {
+		i, ok := p.byName[types.OpColumn]
+		if !ok {
+			i = p.addTarget(target{name: types.OpColumn, op: opIgnore, col: -1})
+		}
+		p.targets[i].deletes = true
+		if c := p.targets[i].col; c >= 0 && layout[c].Kind == types.String {
+			p.change = c
+		}
 	}
 	// Before the first row the schema's order is the best guess.
 	for i := range p.targets[1:] {
@@ -180,5 +196,46 @@ func (p *plan) complete(b *zset.Batch, timeMs int64) *zset.Batch {
 	if !p.nulls {
 		fill(p.retract, 0)
 	}
+	if p.change >= 0 && p.retract >= 0 {
+		p.markDeletes(out, b)
+	}
 	return out
+}
+
+// markDeletes sets the retract mark of the rows of a block whose declared _op says so.
+func (p *plan) markDeletes(out, b *zset.Batch) {
+	ops := &b.Cols[p.change]
+	var marks []int64
+	for i := range b.N {
+		if ops.IsNull(i) || !isDelete(ops.Text(i)) {
+			continue
+		}
+		if marks == nil {
+			if &out.Cols[0] == &b.Cols[0] {
+				out.Cols = append([]zset.Column(nil), b.Cols...)
+			}
+			in := &out.Cols[p.retract]
+			marks = append([]int64(nil), in.I64...)
+			col := zset.Column{Kind: in.Kind, I64: marks}
+			if in.Valid != nil {
+				col.Valid = append([]uint64(nil), in.Valid...)
+			}
+			out.Cols[p.retract] = col
+		}
+		marks[i] = 1
+		if valid := out.Cols[p.retract].Valid; valid != nil {
+			valid[i>>6] |= 1 << (i & 63)
+		}
+	}
+}
+
+// isDelete reports whether the text of an _op says that the row leaves.
+func isDelete(op []byte) bool {
+	switch len(op) {
+	case 1:
+		return op[0]|0x20 == 'd'
+	case len("delete"):
+		return strings.EqualFold(string(op), "delete")
+	}
+	return false
 }

@@ -38,7 +38,7 @@ func (d *Decoder) row(b []byte, i int) (end int, f *Failure) {
 // begin starts a row.
 func (d *Decoder) begin() {
 	d.stamp++
-	d.own, d.mapped, d.retract, d.failed, d.refused = eventTime{}, eventTime{}, cellBool{}, "", false
+	d.own, d.mapped, d.retract, d.deleted, d.failed, d.refused = eventTime{}, eventTime{}, cellBool{}, false, "", false
 }
 
 // fast decodes the object at i as long as it is usual. It returns the position after the object and how many
@@ -74,7 +74,7 @@ func (d *Decoder) fast(b []byte, i int) (end, set int, ok bool) {
 			}
 		}
 		t := &p.targets[p.members[m].target]
-		if t.op != opIgnore || t.mapped {
+		if t.op != opIgnore || t.mapped || t.deletes {
 			if t.seen == stamp {
 				return i, set, false
 			}
@@ -143,8 +143,13 @@ func (d *Decoder) fast(b []byte, i int) (end, set int, ok bool) {
 			}
 			d.coerce(t, b[i:e], clean)
 			i = e
-		} else if t.mapped {
-			d.mapped = d.readEventTime(b[from:i])
+		} else if t.mapped || t.deletes {
+			if t.mapped {
+				d.mapped = d.readEventTime(b[from:i])
+			}
+			if t.deletes {
+				d.deleted = t.op == opString && isDelete(b[from+1:i-1])
+			}
 		}
 		// A comma or the end.
 		if i >= len(b) {

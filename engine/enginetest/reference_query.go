@@ -414,7 +414,34 @@ func (r *reference) base(rel engine.Relation) *table {
 		}
 		t.rows = append(t.rows, row)
 	}
+	if rel.Kind == engine.Source && len(rel.Key) > 0 && !r.pipeline {
+		t.rows = upserted(t.rows, rel)
+	}
 	return t
+}
+
+// upserted replays the changes of a keyed source: a row takes the one back that its key had, and a marked one is none
+// itself.
+func upserted(rows []rrow, rel engine.Relation) (out []rrow) {
+	held := map[string]rrow{}
+	for _, row := range rows {
+		var key []types.Value
+		for _, name := range rel.Key {
+			i, _ := rel.Schema.Find(name)
+			key = append(key, row.vals[i])
+		}
+		k := keyOf(key)
+		if old, ok := held[k]; ok {
+			old.w, old.at, old.epoch = -1, row.at, row.epoch
+			out = append(out, old)
+		}
+		delete(held, k)
+		if !row.retract {
+			held[k] = row
+			out = append(out, row)
+		}
+	}
+	return out
 }
 
 // unnest gives one row per element of an array.

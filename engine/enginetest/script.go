@@ -89,6 +89,9 @@ func (w *World) runSource(c Command) (string, error) {
 	if k, ok := c.Options["key"]; ok {
 		r.Key = strings.Split(k, ",")
 	}
+	if k, ok := c.Options["upsert"]; ok {
+		r.Key = strings.Split(k, ",")
+	}
 	r.EventTime = c.Options["time"] != "false"
 	for _, line := range strings.Split(strings.TrimSpace(c.Input), "\n") {
 		words := strings.Fields(line)

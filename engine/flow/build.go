@@ -151,6 +151,10 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 			b.f.paths[at].latest = l
 		}
 		b.add(n, l, out, scope)
+	case *plan.Keyed:
+		u := op.NewKeyed(n.In.Schema(), n.Keys, n.Retract)
+		b.child(n.In, u, 0, out, scope, marked)
+		b.add(n, u, out, scope)
 	case *plan.Retain:
 		r := op.NewRetain(n.In.Schema(), n.Ts, op.Retention{MaxRows: n.MaxRows, TTL: n.TTLMs})
 		b.child(n.In, r, 0, out, scope, marked)

@@ -61,7 +61,8 @@ type beforeRow struct {
 	evicted bool
 }
 
-// NewLatestBy makes the operator over rows of the given columns. retract is -1 without a retraction mark.
+// NewLatestBy makes the operator over rows of the given columns. ts is -1 when the order of arrival decides, retract
+// -1 without a retraction mark.
 func NewLatestBy(in types.Schema, keys []int, ts, retract int, appendOnly bool) *LatestBy {
 	return &LatestBy{keys: keys, ts: ts, retract: retract, updating: !appendOnly, rows: zset.NewArrangement(),
 		touched: zset.NewKeyTable(), out: zset.NewBuilder(kindsOf(in)), gone: zset.NewBuilder(kindsOf(in))}
@@ -89,6 +90,9 @@ func (l *LatestBy) Apply(_ int, d Delta, _ Emit) {
 
 // time is the event time of a row; a row without one is older than every other.
 func (l *LatestBy) time(b *zset.Batch, i int) int64 {
+	if l.ts < 0 {
+		return 0 // every row is as new as the others: the order of arrival decides
+	}
 	if c := &b.Cols[l.ts]; !c.IsNull(i) {
 		return c.I64[i]
 	}
@@ -172,6 +176,9 @@ func (l *LatestBy) evict() {
 
 // timeOf reads the event time of a retained row.
 func (l *LatestBy) timeOf(rec []byte) int64 {
+	if l.ts < 0 {
+		return 0
+	}
 	c, _, err := zset.ReadCell(zset.SkipCells(rec, l.ts))
 	if err != nil {
 		panic("BUG: " + err.Error())

@@ -104,7 +104,7 @@ func RetentionRefused(n Node) string {
 	switch n := n.(type) {
 	case *Scan:
 		return ""
-	case *Filter, *Project, *LatestBy, *Retain:
+	case *Filter, *Project, *LatestBy, *Retain, *Keyed:
 		return RetentionRefused(n.Children()[0])
 	default:
 		return "retention needs a query over one plain input: this one has a " + kindOf(n)

@@ -31,6 +31,7 @@ var rules = []Rule{
 	{"PushFilterThroughReduce", "the condition reads keys only, so it drops whole groups", pushFilterThroughReduce},
 	{"PushFilterThroughOver", "the condition reads the partition only, so it drops whole partitions", pushFilterThroughOver},
 	{"RowNumberToTopN", "rows behind the last number that passes neither pass nor count for those before", rowNumberToTopN},
+	{"PushFilterThroughKeyed", "the condition reads the key only, so it drops whole keys with their removals", pushFilterThroughKeyed},
 	{"PushFilterIntoJoin", "a row passes exactly when the part of it that the condition reads passes, which is no padding", pushFilterIntoJoin},
 	{"PushFilterIntoAsofJoin", "each left row is joined on its own", pushFilterIntoAsofJoin},
 	{"KeysFromFilter", "the pairs of an inner join that pass an equality of one kind are those with that key", keysFromFilter},
