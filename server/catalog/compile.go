@@ -94,7 +94,8 @@ func (sn *Snapshot) inOrder() []string {
 }
 
 // refresh compiles again what a changed relation reaches: its readers, their readers, and every draft (which may
-// wait for just this name). Nobody is restarted; the columns that the readers show follow the new shape.
+// wait for just this name). The columns that the readers show follow the new shape. Nobody is restarted but the tables
+// whose source has another key.
 func (s *Store) refresh(ctx context.Context, sn *Snapshot, names []string) {
 	changed := map[string]bool{}
 	for _, n := range names {
@@ -134,10 +135,17 @@ func (s *Store) refresh(ctx context.Context, sn *Snapshot, names []string) {
 				r.SchemaRevision++
 				changed[name] = true
 			}
+			// With another key the same rows are another relation: what was made of the old one is wrong.
+			r.Run = old.Run.edited(!sameKeys(old.Facts.Inputs, r.Facts.Inputs), r.Facts)
 			s.follow(ctx, sn, &change{tables: []*TableRecord{&r}}, r.Name)
 			sn.replaceTable(&r)
 		}
 	}
+}
+
+// sameKeys compares the keys of the sources that a table reads.
+func sameKeys(a, b []Input) bool {
+	return slices.EqualFunc(a, b, func(x, y Input) bool { return x.Name == y.Name && slices.Equal(x.Key, y.Key) })
 }
 
 // follow stores what follows from a change. Losing a race or the store is not the caller's failure: the facts are

@@ -20,7 +20,9 @@ func (sn *Snapshot) Engine() engine.Catalog { return relations{sn} }
 func (c relations) Relations(name string) []engine.Relation {
 	var out []engine.Relation
 	if s, ok := c.sn.sources[name]; ok {
-		out = append(out, engine.Relation{Name: name, Kind: engine.Source, Schema: Schema(s.Fields), EventTime: true, AppendOnly: true})
+		out = append(out, engine.Relation{
+			Name: name, Kind: engine.Source, Schema: Schema(s.Fields), EventTime: true, AppendOnly: len(s.KeyFields) == 0, Key: s.KeyFields,
+		})
 	}
 	for _, t := range c.sn.tableNames[name] {
 		if t.Facts.Compiled {
@@ -102,7 +104,11 @@ func (s *Store) compile(sn *Snapshot, sql string, mode engine.Mode, o engine.Opt
 	changelog := p.Changelog()
 	f.Mode, f.ModeKey = changelog.Mode.String(), changelog.Key
 	for _, in := range p.Inputs() {
-		f.Inputs = append(f.Inputs, Input{Name: in.Name, Kind: inputKind(in.Kind)})
+		i := Input{Name: in.Name, Kind: inputKind(in.Kind)}
+		if s, ok := sn.sources[in.Name]; ok && i.Kind == InputSource && mode == engine.TableMode {
+			i.Key = s.KeyFields
+		}
+		f.Inputs = append(f.Inputs, i)
 	}
 	f.LatestBy = latestBy(p.Query().Root)
 	return p, f

@@ -30,6 +30,8 @@ type Run struct {
 type Input struct {
 	Name string    `json:"name"`
 	Kind InputKind `json:"kind"`
+	// Key is the key of a source that a table reads, as it was when the query was compiled.
+	Key []string `json:"key,omitempty"`
 }
 
 // InputKind is the kind of a relation.

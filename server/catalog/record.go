@@ -106,7 +106,7 @@ func deref[T any](p *T) T {
 func (s *Source) layout(version int64, from uint64) Layout {
 	l := Layout{
 		Version: version, SchemaRevision: max(s.SchemaRevision, 1), Fields: s.Fields,
-		OnCoercionFailure: s.OnCoercionFailure, FromSeq: from,
+		OnCoercionFailure: s.OnCoercionFailure, Keyed: len(s.KeyFields) > 0, FromSeq: from,
 	}
 	if s.Ingest != nil {
 		l.RejectUnknownFields = s.Ingest.RejectUnknownFields

@@ -222,6 +222,8 @@ type Layout struct {
 	OnCoercionFailure   string  `json:"onCoercionFailure"`
 	RejectUnknownFields bool    `json:"rejectUnknownFields"`
 	TimestampField      string  `json:"timestampField"`
+	// Keyed says that the source has a key: "_op" may mark a row as a delete.
+	Keyed bool `json:"keyed,omitempty"`
 	// FromSeq is 0 until the clock has recorded where the layout begins; the first layout of a source begins at 1.
 	FromSeq uint64 `json:"fromSeq"`
 }

@@ -84,7 +84,7 @@ func (s *Store) UpdateSource(ctx context.Context, env, actor, name string, in So
 		next.UpdatedBy, next.UpdatedAtMs = actor, s.opt.Now().UnixMilli()
 		r := &SourceRecord{Source: next, Layouts: old.Layouts, Stored: old.Stored}
 		c := &change{sources: []*SourceRecord{r}, events: []view.LifecycleEvent{enabledEvent(r)}}
-		if !sameShape(old.Fields, next.Fields) {
+		if !sameShape(old.Fields, next.Fields) || !slices.Equal(old.KeyFields, next.KeyFields) {
 			r.SchemaRevision++
 			c.reshaped = []string{name}
 		}

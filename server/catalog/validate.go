@@ -57,12 +57,32 @@ func (s *Source) Problems() []string {
 	if r := s.Replay; r != nil && (r.RetainMs < 0 || r.MaxBytes < 0) {
 		p.add("replay.retainMs and replay.maxBytes must not be negative")
 	}
+	p.add(s.keyProblems()...)
+	p.add(s.kindProblems()...)
+	return p
+}
+
+// keyProblems checks the key: declared fields that can be compared, and a mark for deletes that can be one.
+func (s *Source) keyProblems() []string {
+	var p problems
+	schema := Schema(s.Fields)
+	seen := map[string]bool{}
 	for _, k := range s.KeyFields {
-		if _, ok := Schema(s.Fields).Find(k); !ok {
+		i, ok := schema.Find(k)
+		switch key := strings.ToLower(k); {
+		case !ok:
 			p.addf("keyFields names '%s', which is not a declared field", k)
+		case seen[key]:
+			p.addf("keyFields names '%s' twice", k)
+		case schema[i].Stored() == types.Json:
+			p.addf("keyFields names '%s', which is %s: a key is a text, a number, a Bool or a Timestamp", k, typeName(s.Fields[i]))
+		default:
+			seen[key] = true
 		}
 	}
-	p.add(s.kindProblems()...)
+	if i, ok := schema.Find(types.RetractColumn); ok && len(s.KeyFields) > 0 && schema[i].Stored() != types.Bool {
+		p.addf("field '%s' must be a Bool in a source with keyFields: it marks deleted rows", s.Fields[i].Name)
+	}
 	return p
 }
 

@@ -152,6 +152,9 @@ func (in *Intake) mayRetract(at address) string {
 	if err != nil {
 		return err.Error()
 	}
+	if s, ok := sn.Source(at.source); ok && len(s.KeyFields) > 0 {
+		return "" // A row with the mark removes its key from every table.
+	}
 	for _, t := range sn.Tables() {
 		if t.Run.Desired != catalog.DesiredRunning || !reads(t.Facts.Inputs, at.source) {
 			continue

@@ -67,7 +67,7 @@ type layoutReader struct {
 }
 
 func newLayoutReader(l catalog.Layout) *layoutReader {
-	o := decode.Options{RejectUnknownFields: l.RejectUnknownFields, TimestampField: l.TimestampField, Block: decodeBlock}
+	o := decode.Options{RejectUnknownFields: l.RejectUnknownFields, TimestampField: l.TimestampField, Keyed: l.Keyed, Block: decodeBlock}
 	switch l.OnCoercionFailure {
 	case catalog.CoerceDrop:
 		o.OnCoercion = decode.DropRow
