@@ -59,7 +59,8 @@ type world struct {
 	cat     catalog
 	newest  *query // LATEST BY over events, which other statements read
 	queries []*query
-	marked  bool // events carry retraction marks, and come in order of time
+	keyed   []string // the key of "state" when it is a source, whose rows are inserts, updates and deletes by key
+	marked  bool     // events carry retraction marks, and come in order of time
 	now     int64
 	id      int64
 	present map[string][]row
@@ -108,6 +109,10 @@ func (w *world) declare(ctx context.Context) error {
 		{Name: "events", Kind: engine.Source, Schema: events, EventTime: true, AppendOnly: true},
 		{Name: "bag", Kind: engine.Table, Schema: visible},
 		{Name: "state", Kind: engine.Table, Schema: visible, EventTime: true},
+	}
+	if g.chance(2) {
+		w.keyed = pick(g, []string{"k"}, []string{"a"}, []string{"k", "a"})
+		w.cat[2] = engine.Relation{Name: "state", Kind: engine.Source, Schema: visible, EventTime: true, Key: w.keyed}
 	}
 	ddl := []string{"DROP TABLE IF EXISTS events, bag, state CASCADE"}
 	for _, r := range w.cat {
@@ -163,6 +168,10 @@ func (w *world) step() step {
 	for range 1 + g.IntN(8) {
 		name := pick(g, "events", "events", "bag", "state")
 		have := w.present[name]
+		if name == "state" && w.keyed != nil {
+			s[name] = append(s[name], w.change(have))
+			continue
+		}
 		if name != "events" && len(have) > 0 && g.chance(3) {
 			at := g.IntN(len(have))
 			gone := have[at]
@@ -192,6 +201,44 @@ func (w *world) step() step {
 		s[name] = append(s[name], r)
 	}
 	return s
+}
+
+// change makes a change of the keyed source: a row of a new or a known key, or the delete of one.
+func (w *world) change(have []row) row {
+	g := w.g
+	w.id++
+	w.now += int64(g.IntN(1500))
+	r := row{id: w.id, ts: w.now - int64(g.IntN(4000)), weight: 1, marked: g.chance(4)}
+	for _, f := range g.schema {
+		r.values = append(r.values, g.cell(f))
+	}
+	key := func(r row) string {
+		var b []byte
+		for _, name := range w.keyed {
+			i, _ := g.schema.Find(name)
+			b = appendCell(b, r.values[i])
+		}
+		return string(b)
+	}
+	if len(have) > 0 && g.chance(2) {
+		known := pick(g, have...)
+		for _, name := range w.keyed {
+			i, _ := g.schema.Find(name)
+			r.values[i] = known.values[i]
+		}
+	}
+	for i, old := range have {
+		if key(old) == key(r) {
+			r.replaces = old.id
+			have = append(have[:i:i], have[i+1:]...)
+			break
+		}
+	}
+	if !r.marked {
+		have = append(have, r)
+	}
+	w.present["state"] = have
+	return r
 }
 
 // run gives the step to the flows: to one as one epoch, to the other in pieces, with restarts.
@@ -240,6 +287,13 @@ func (w *world) compare(ctx context.Context, s step) []string {
 	for name, rows := range s {
 		schema := w.cat.Relations(name)[0].Schema
 		for _, r := range rows {
+			if r.replaces > 0 {
+				changes++
+				b.Queue("DELETE FROM "+name+" WHERE _id = $1", r.replaces)
+			}
+			if name == "state" && r.marked {
+				continue
+			}
 			changes++
 			if r.weight < 0 {
 				b.Queue("DELETE FROM "+name+" WHERE _id = $1", r.id)

@@ -28,6 +28,8 @@ type row struct {
 	values []types.Value
 	marked bool
 	weight int64
+	// replaces is the number of the row that a change of a keyed source takes the place of, 0 for none.
+	replaces int64
 }
 
 // step is the changes of one epoch by relation.

@@ -193,6 +193,13 @@ Project symbol, qty, price, at, legs, FALSE AS matched -> Retract
 			[]expr.Expr{apply("+", at(0, types.Long, "d"), long(1))}, []string{"e"}), `
 Project t.qty * 2 + 1 AS e -> Append
   Scan trades AS t [qty] -> Append`},
+		"PushFilterThroughKeyed": {&plan.Filter{
+			In: &plan.Keyed{In: scan(), Keys: []int{0}, Retract: -1}, Pred: apply("AND", apply("=", col(0), &expr.Literal{V: types.StringOf("A")}), apply(">", col(1), long(5))),
+		}, `
+Filter t.qty > 5 -> Upsert(symbol)
+  Keyed key=[symbol] -> Upsert(symbol)
+    Filter t.symbol = 'A' -> Append
+      Scan trades AS t [symbol, qty, price, at, legs] -> Append`},
 		"DropIdentityProject": {plan.NewProject(scan(), []expr.Expr{col(0)}, []string{"symbol"}), `
 Scan trades AS t [symbol] -> Append`},
 	}

@@ -72,6 +72,9 @@ func TestSourceProblemsAreReportedTogether(t *testing.T) {
 	refused(t, create(`{"name":"a","kind":"ingest","fields":[{"name":"x","type":"Long"}],"ingest":{"capacityRows":0,"maxBatchRows":-1,"maxWaitMs":30001}}`), view.Invalid, "capacityRows", "maxBatchRows", "maxWaitMs")
 	refused(t, create(`{"name":"a","onCoercionFailure":"Ignore","fields":[{"name":"x","type":"Long"}]}`), view.Invalid, "onCoercionFailure 'Ignore'")
 	refused(t, create(`{"name":"a","keyFields":["y"],"fields":[{"name":"x","type":"Long"}]}`), view.Invalid, "keyFields names 'y'")
+	refused(t, create(`{"name":"a","keyFields":["x","X"],"fields":[{"name":"x","type":"Long"}]}`), view.Invalid, "keyFields names 'X' twice")
+	refused(t, create(`{"name":"a","keyFields":["x"],"fields":[{"name":"x","type":"Long","isArray":true}]}`), view.Invalid, "keyFields names 'x', which is Long[]")
+	refused(t, create(`{"name":"a","keyFields":["x"],"fields":[{"name":"x","type":"Long"},{"name":"_retract","type":"String"}]}`), view.Invalid, "field '_retract' must be a Bool")
 	refused(t, create(`{"name":"a","replay":{"maxBytes":-1},"fields":[{"name":"x","type":"Long"}]}`), view.Invalid, "replay")
 	if n := len(s.snapshot().Sources()); n != 0 {
 		t.Errorf("%d refused sources are stored", n)
