@@ -113,6 +113,8 @@ func (f *formatter) shown(i int) string {
 	}
 	at := t.Pos.Offset
 	switch {
+	case f.isRef(i):
+		return "ref"
 	case f.kinds[at], f.calls[at] && known(t.Text):
 		return strings.ToUpper(written)
 	case f.names[at]:
@@ -148,10 +150,17 @@ func (f *formatter) tightCall(i int) bool {
 	if t.Kind != syntax.Word {
 		return false
 	}
-	if f.calls[t.Pos.Offset] {
+	if f.calls[t.Pos.Offset] || f.isRef(i) {
 		return true
 	}
 	return !f.names[t.Pos.Offset] && (tightWords[strings.ToUpper(t.Text)] || !isKeyword(t.Text) && known(t.Text))
+}
+
+// isRef reports whether the i-th token is the word of ref('model').
+func (f *formatter) isRef(i int) bool {
+	t := f.tok(i)
+	return t.Kind == syntax.Word && strings.EqualFold(t.Text, "ref") && !f.calls[t.Pos.Offset] &&
+		f.tok(i+1).IsSymbol("(") && f.tok(i+2).Kind == syntax.Text && f.tok(i+3).IsSymbol(")")
 }
 
 // isSign reports whether a minus or plus belongs to the operand behind it.

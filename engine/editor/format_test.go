@@ -41,6 +41,9 @@ UNION ALL (
 )
 ORDER BY a DESC
 LIMIT 5`},
+	{"select a from REF( 'm' ) x join ref ('it''s') y on x.a=y.a", `SELECT a
+FROM ref('m') x
+JOIN ref('it''s') y ON x.a = y.a`},
 	{"-- what it is\nselect a, -- first\n  b -- second\n  , c\n-- the source\nfrom t -- end\n-- last", `-- what it is
 SELECT
   a, -- first
