@@ -24,8 +24,9 @@ func (a *analyzer) lookupRef(t *syntax.TableName) (Relation, bool) {
 	}
 	models, ok := a.cat.(Models)
 	if !ok {
-		a.report(t, CodeRef, "write the name without ref, or keep the statement as a model of a project",
+		a.report(t.RefPos, CodeRef, "write the name without ref, or keep the statement as a model of a project",
 			"ref('%s') reads a model of a project, and this statement belongs to none", name)
+		a.fix(syntax.Replace(t.RefPos, "ref('"+name+"')", name))
 		return Relation{}, false
 	}
 	r, found, broken := models.Model(name)
@@ -34,10 +35,14 @@ func (a *analyzer) lookupRef(t *syntax.TableName) (Relation, bool) {
 		a.report(t.Name, CodeRef, "its own diagnostics come first", "model %q cannot be read as long as it has problems", name)
 		return Relation{}, false
 	case !found && len(a.cat.Relations(name)) > 0:
-		a.report(t, CodeRef, "write "+name+" without ref", "%q is no model but a %s", name, a.cat.Relations(name)[0].Kind)
+		a.report(t.RefPos, CodeRef, "write "+name+" without ref", "%q is no model but a %s", name, a.cat.Relations(name)[0].Kind)
+		a.fix(syntax.Replace(t.RefPos, "ref('"+name+"')", name))
 		return Relation{}, false
 	case !found:
 		a.report(t.Name, CodeUnknownRelation, didYouMean(name, models.ModelNames(), "models"), "no model %q", name)
+		if best := syntax.Nearest(name, models.ModelNames()); best != "" {
+			a.fix(syntax.Replace(t.Name.Pos, "'"+name+"'", "'"+best+"'"))
+		}
 		return Relation{}, false
 	case a.mode == Pipeline && r.Kind == plan.Pipeline && !r.AppendOnly:
 		a.report(t.Name, CodePipelineInput, "make a table of this query, or take ALLOWED LATENESS out of the model",

@@ -114,10 +114,11 @@ type TableItem interface {
 // TableName reads a source, table, pipeline or CTE by name, or a model of the project by ref('name').
 type TableName struct {
 	Pos
-	// Ref marks ref('name'); the place of the name is then the string.
-	Ref   bool
-	Name  Ident
-	Alias *Ident
+	// Ref marks ref('name'); the place of the name is then the string, and RefPos that of the whole without its alias.
+	Ref    bool
+	RefPos Pos
+	Name   Ident
+	Alias  *Ident
 }
 
 // Derived is a query in FROM.

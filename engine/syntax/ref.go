@@ -10,7 +10,7 @@ func (p *parser) atRef() bool {
 // ref reads ref('model'): a model of the project that the statement belongs to.
 func (p *parser) ref() *TableName {
 	n := &TableName{Ref: true}
-	p.take()
+	start := p.take().Pos
 	p.parenthesized(func() {
 		t := p.peek()
 		if t.Kind != Text {
@@ -20,6 +20,7 @@ func (p *parser) ref() *TableName {
 		p.take()
 		n.Name = Ident{Pos: t.Pos, Name: t.Text}
 	})
+	n.RefPos = p.span(start)
 	p.refs = append(p.refs, n)
 	return n
 }
