@@ -16,6 +16,12 @@ const aggregateArgument = "the argument of an aggregate"
 func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
 	if b.group == nil {
 		code, hint := CodeAggregateHere, "filter groups with HAVING"
+		switch b.clause {
+		case "ON", "FILTER", "GROUP BY", "USING", "UNNEST":
+			hint = "aggregate in a query in FROM first"
+		case "a query with LATEST BY":
+			hint = "aggregate in a second table over this one"
+		}
 		if b.clause == aggregateArgument {
 			code, hint = CodeNestedAggregate, "aggregate in a table of its own, and aggregate that"
 		}

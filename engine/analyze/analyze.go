@@ -43,7 +43,7 @@ type analyzer struct {
 func Analyze(q *syntax.Query, cat Catalog, mode Mode, o Options) (Result, []syntax.Diagnostic) {
 	a := &analyzer{cat: cat, mode: mode, opts: o, lateness: o.AllowedLatenessMs, readsInFrom: map[*syntax.Select]bool{}}
 	r := a.query(q, nil)
-	if r == nil && !syntax.HasErrors(a.ds) {
+	if r == nil && !syntax.HasErrors(a.ds) && q.Complete() {
 		a.later(q, "this statement", "")
 	}
 	ds := syntax.Sort(a.ds)

@@ -98,9 +98,13 @@ func (b *binder) column(c *syntax.ColumnRef) (expr.Expr, bool) {
 	}
 	r, ok := b.resolve(b.scope, c)
 	if !ok {
+		b.aliasMeant(c)
 		return nil, false
 	}
 	if b.group != nil {
+		if b.group.broken {
+			return nil, false // a key that could not be read may be the one
+		}
 		if _, constant := r.expr.(*expr.Literal); constant || r.outer {
 			return r.expr, true // the same in every row of a group
 		}
@@ -305,11 +309,7 @@ var castTypes = map[string]types.Kind{
 func (b *binder) cast(e *syntax.Cast) (expr.Expr, bool) {
 	kind, known := castTypes[e.Type.Name]
 	if !known && e.Type.Name != "" {
-		hint := "types: STRING, TEXT, DOUBLE [PRECISION], LONG, BIGINT, INT, BOOL, BOOLEAN, TIMESTAMP"
-		if e.Type.Name == "JSON" {
-			hint = "there is no conversion to Json; " + hint
-		}
-		b.report(e.Type, CodeUnknownType, hint, "no type %q", e.Type.Name)
+		b.unknownType(e.Type)
 	}
 	x, ok := b.bind(e.X)
 	if !ok || !known {
@@ -359,7 +359,9 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 	if !found || f.Operator {
 		b.reportName(e.Name, e.Name, CodeUnknownFunction, slices.Concat(expr.Names(), agg.Names(), over.Names()), "functions",
 			"no function %q", e.Name.Name)
-		b.bindAll(e.Args)
+		if !b.foreignFunction(e.Name) {
+			(&binder{analyzer: b.analyzer, scope: b.scope, clause: b.clause, ctes: b.ctes, subs: &subqueries{}}).bindAll(e.Args)
+		}
 		return nil, false
 	}
 	if e.Distinct {

@@ -107,7 +107,9 @@ func (a *analyzer) relation(t syntax.TableItem, ctes *cteScope, f *from) (plan.N
 		if t.Lateral && a.mode == Pipeline {
 			a.later(t, "LATERAL", "")
 		}
+		before := len(a.ds)
 		r := a.derived(t, ctes, f)
+		a.lateralMeant(t, f, before)
 		if r == nil {
 			return nil, broken
 		}

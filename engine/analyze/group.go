@@ -25,6 +25,8 @@ type grouping struct {
 	// sets are the grouping sets: which keys are in each; nil: one set of them all.
 	sets      [][]bool
 	groupings []groupingCall
+	// broken says that a key could not be bound.
+	broken bool
 	// explicit says that there is a GROUP BY.
 	explicit bool
 	// subs are the subqueries of keys and of arguments of aggregates.

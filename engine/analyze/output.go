@@ -15,6 +15,8 @@ type outputs struct {
 	exprs  []expr.Expr
 	names  []string
 	fields types.Schema
+	// taken are the names in lower case, with the number that the next implicit one of the name tries.
+	taken map[string]int
 	// ok says that every item is bound.
 	ok         bool
 	having     expr.Expr
@@ -72,20 +74,27 @@ func (q *selecting) field(e syntax.Expr) types.Field {
 
 // add appends an output column. An implicit name that is taken gets a number; an alias that is taken is an error.
 func (q *selecting) add(it *syntax.SelectItem, name string, e expr.Expr, declared types.Field) {
-	if _, taken := q.out.fields.Find(name); taken {
+	if q.out.taken == nil {
+		q.out.taken = map[string]int{}
+	}
+	key := strings.ToLower(name)
+	if q.out.taken[key] > 0 {
 		if it.Alias != nil {
 			q.report(it.Alias, CodeDuplicateColumn, "choose another alias", "two columns are called %q", name)
 			q.out.ok = false
 			return
 		}
-		again := name
-		for n := 2; taken; n++ {
+		again := ""
+		for n, taken := q.out.taken[key], 1; taken > 0; n++ {
 			again = name + "_" + strconv.Itoa(n)
-			_, taken = q.out.fields.Find(again)
+			taken = q.out.taken[strings.ToLower(again)]
+			q.out.taken[key] = n + 1
 		}
 		q.warn(it, CodeDuplicateColumn, "give it an alias with AS", "two columns are called %q; this one becomes %q", name, again)
 		name = again
+		key = strings.ToLower(again)
 	}
+	q.out.taken[key] = max(q.out.taken[key], 2)
 	if e.Kind() == types.Unknown {
 		e = expr.As(e, types.String)
 	}

@@ -152,6 +152,8 @@ func (a *analyzer) resolve(s *scope, c *syntax.ColumnRef) (ref, bool) {
 		a.report(c, CodeUnknownColumn, "", "no column %q: there is nothing to read", name)
 	default:
 		a.reportName(c, c.Name, CodeUnknownColumn, visible(all), "columns", "no column %q in %s", name, strings.Join(s.aliases(), ", "))
+		a.literalMeant(c.Name)
+		a.foreignColumn(name)
 		if s.alias(name) != nil {
 			d := &a.ds[len(a.ds)-1]
 			d.Hint, d.Fix = "it is the name of a relation; write "+s.alias(name).alias+".column", nil
@@ -184,7 +186,14 @@ func visible(names []string) []string {
 func (a *analyzer) resolveQualified(s *scope, c *syntax.ColumnRef) (ref, bool) {
 	in := s.byAlias(c.Qualifier.Name)
 	if in == nil {
-		if !s.broken() {
+		if f, ok := s.jsonColumn(c.Qualifier.Name); ok {
+			text := c.Qualifier.Name + " ->> '" + c.Name.Name + "'"
+			a.report(c.Qualifier, CodeUnknownAlias, "write "+text, "%q is a column of Json, not a relation", f)
+			a.fix(syntax.Replace(c.Pos, c.Qualifier.Name+"."+c.Name.Name, text))
+		} else if other := s.called(c.Qualifier.Name); other != "" {
+			a.report(c.Qualifier, CodeUnknownAlias, "write "+other+"."+c.Name.Name, "%q is called %q in this FROM", c.Qualifier.Name, other)
+			a.fix(syntax.Replace(c.Qualifier.Pos, c.Qualifier.Name, other))
+		} else if !s.broken() {
 			a.reportName(c.Qualifier, *c.Qualifier, CodeUnknownAlias, s.aliases(), "in FROM", "nothing in FROM is called %q", c.Qualifier.Name)
 		}
 		return ref{}, false
@@ -201,6 +210,29 @@ func (a *analyzer) resolveQualified(s *scope, c *syntax.ColumnRef) (ref, bool) {
 		a.reportName(c, c.Name, CodeUnknownColumn, visible(in.names()), "columns", "no column %q in %s", c.Name.Name, in.alias)
 	}
 	return r, ok
+}
+
+// called is the alias of the only relation that has a name of its own.
+func (s *scope) called(name string) (alias string) {
+	for _, in := range s.inputs {
+		if in.label == name && !in.derived {
+			if alias != "" {
+				return ""
+			}
+			alias = in.alias
+		}
+	}
+	return alias
+}
+
+// jsonColumn finds a column of Json by name.
+func (s *scope) jsonColumn(name string) (string, bool) {
+	for _, in := range s.inputs {
+		if r, ok := in.find(name); ok && r.field.Stored() == types.Json {
+			return r.field.Name, true
+		}
+	}
+	return "", false
 }
 
 // layout is the columns of a relation's rows as a flow can ask for them: the visible ones, then the hidden ones.

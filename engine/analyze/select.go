@@ -215,7 +215,7 @@ func (q *selecting) bindKey(e syntax.Expr) (position int) {
 	b.subs = q.group.subs
 	k, ok := b.bind(e)
 	if !ok {
-		q.node = nil
+		q.node, q.group.broken = nil, true
 		return -1
 	}
 	at := len(q.group.keys)

@@ -1,6 +1,7 @@
 package enginetest_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -8,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/streamsforge/streamsforge/engine"
+	"github.com/streamsforge/streamsforge/engine/analyze"
 	"github.com/streamsforge/streamsforge/engine/enginetest"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 )
@@ -20,6 +22,7 @@ type statement struct {
 	mode     engine.Mode
 	wrong    bool
 	problems []engine.Diagnostic
+	expected string // what the script says comes out
 }
 
 func (s statement) compile(sql string) []engine.Diagnostic {
@@ -44,8 +47,12 @@ func statements(t *testing.T, visit func(statement)) {
 				}
 				return d.Expected
 			}
-			s.wrong = c.Name == "invalid"
+			s.wrong = c.Name == "invalid" && len(c.Options) == 0
+			s.expected = d.Expected
 			s.problems = s.compile(s.sql)
+			if _, _, _, problem := syntax.SplitInsert(s.sql); problem != nil {
+				s.problems = []engine.Diagnostic{*problem}
+			}
 			visit(s)
 			if !s.wrong {
 				_, _, _ = w.Run(c)
@@ -111,5 +118,54 @@ func checkPlace(t *testing.T, s statement, p syntax.Pos) {
 	length := utf8.RuneCountInString(s.sql[p.Offset:p.End])
 	if p.Line != line || p.Column != column || p.Length != length {
 		t.Errorf("%s: %s: %d:%d length %d, want %d:%d length %d", s.at, s.sql, p.Line, p.Column, p.Length, line, column, length)
+	}
+}
+
+var codeInLine = regexp.MustCompile(`(?m)^\d+:\d+: (?:warning: )?([a-z-]+): `)
+
+// TestMessages reviews what all wrong statements of the scripts are told: there are at least 500 of them, every code of
+// the table is used, every used code is in the table, and messages are short and about the statement.
+func TestMessages(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range analyze.Codes() {
+		known[c.Code] = false
+	}
+	wrong := 0
+	statements(t, func(s statement) {
+		if s.wrong {
+			wrong++
+		}
+		for _, m := range codeInLine.FindAllStringSubmatch(s.expected, -1) {
+			known[m[1]] = true
+		}
+		for _, d := range s.problems {
+			if _, ok := known[d.Code]; !ok {
+				t.Errorf("%s: the code %q is not in the table of codes", s.at, d.Code)
+			}
+			known[d.Code] = true
+			if n := utf8.RuneCountInString(d.Message + d.Hint); n > 240 {
+				t.Errorf("%s: %d characters: %s", s.at, n, d)
+			}
+			for _, leak := range []string{"%!", "*expr.", "*syntax.", "*plan.", "types.", "<nil>", "0x", "panic", "BUG", "runtime error", "strconv", "regexp:"} {
+				if strings.Contains(d.Message+d.Hint, leak) && !strings.Contains(s.sql, leak) {
+					t.Errorf("%s: %q leaks: %s", s.at, leak, d)
+				}
+			}
+			if s.wrong && d.Severity == engine.Error && d.Message == "" {
+				t.Errorf("%s: no message: %s", s.at, d)
+			}
+		}
+		if s.wrong && !engine.HasErrors(s.problems) {
+			t.Errorf("%s: not wrong: %s", s.at, s.sql)
+		}
+	})
+	t.Logf("%d wrong statements", wrong)
+	if wrong < 500 {
+		t.Errorf("%d wrong statements, want 500", wrong)
+	}
+	for code, used := range known {
+		if !used && code != "too-long" { // no script is that long: see TestLargeStatements
+			t.Errorf("no script has a statement with %q", code)
+		}
 	}
 }

@@ -173,6 +173,9 @@ func (w *World) runInvalid(c Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if _, _, _, problem := syntax.SplitInsert(strings.TrimSpace(c.Input)); problem != nil {
+		return problem.String() + "\n", nil
+	}
 	p, problems := engine.Compile(strings.TrimSpace(c.Input), w, mode, o)
 	if p != nil {
 		return "", fmt.Errorf("the statement is valid: %s", p.Explain())

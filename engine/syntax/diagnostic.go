@@ -91,11 +91,27 @@ func Sort(ds []Diagnostic) []Diagnostic {
 	})
 	out := ds[:0]
 	for i, d := range ds {
+		d.Message, d.Hint = clipTo(d.Message, maxMessage), clipTo(d.Hint, maxMessage)
 		if i == 0 || !d.repeats(out[len(out)-1]) {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// maxMessage is the number of characters of a message or hint; only names and numbers of absurd length need more.
+const maxMessage = 180
+
+// clipTo shortens a text in its middle to about n characters.
+func clipTo(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n/2]) + "..." + string(r[len(r)-n/2:])
 }
 
 // repeats reports whether two diagnostics say the same of the same place.

@@ -25,7 +25,8 @@ func parenthesis(t Token) bool { return t.symbol("(") }
 
 var foreignClauses = []foreign{
 	{"MINUS", func(t Token) bool { return t.is("SELECT") || t.is("ALL") || t.symbol("(") }, "MINUS", "write EXCEPT"},
-	{"FETCH", followedBy("FIRST", "NEXT"), "FETCH FIRST", "write LIMIT with a number"},
+	{"FETCH", followedBy("FIRST", "NEXT"), "FETCH", "write LIMIT with a number"},
+	{"WITH", followedBy("ROLLUP", "CUBE"), "WITH ROLLUP", "write GROUP BY ROLLUP (a, b)"},
 	{"FOR", followedBy("UPDATE", "SHARE"), "FOR UPDATE", "remove it: a query locks nothing"},
 	{"FOR", followedBy("SYSTEM_TIME"), "FOR SYSTEM_TIME AS OF", "write ASOF JOIN ... ON with the keys and left.time >= right.time"},
 	{"PARTITION", followedBy("BY"), "PARTITION BY", "remove it: rows are partitioned by the keys of the query"},
@@ -50,6 +51,9 @@ var foreignClauses = []foreign{
 	{"SETTINGS", func(t Token) bool { return t.Kind == Word }, "SETTINGS", "remove it: settings belong to the definition"},
 	{"PREWHERE", startsExpr, "PREWHERE", "write WHERE"},
 	{"LOCK", followedBy("IN"), "LOCK IN SHARE MODE", "remove it: a query locks nothing"},
+	{"WITH", followedBy("ORDINALITY"), "WITH ORDINALITY", "elements have no number here; number them at the source"},
+	{"LATERAL", parenthesis, "LATERAL without JOIN", "write JOIN LATERAL (SELECT ...) name ON TRUE"},
+	{"LATERAL", followedBy("VIEW"), "LATERAL VIEW", "write a comma and UNNEST(column) AS element"},
 	{"LIKE_REGEX", anything, "LIKE_REGEX", "write REGEXP_LIKE(x, 'pattern')"},
 }
 
@@ -94,10 +98,29 @@ func (p *parser) foreignClause() bool {
 	}
 	p.report(t.Pos, codeDialect, message, f.hint)
 	p.take()
-	p.take()
+	if p.peek().symbol("(") {
+		p.skipParentheses()
+	} else {
+		p.take()
+	}
 	p.skipping = true
 	p.recover(p.atClause)
 	return true
+}
+
+// starExcept reads what other dialects write behind a star.
+func (p *parser) starExcept() {
+	t, next := p.peek(), p.peekAt(1)
+	if !wordIn(t, []string{"EXCEPT", "EXCLUDE", "REPLACE", "RENAME", "ILIKE"}) || !next.symbol("(") && (next.Kind != Word || next.is("SELECT") || next.is("FROM")) {
+		return
+	}
+	p.report(t.Pos, codeDialect, "* "+strings.ToUpper(t.Text)+" is not in the language", "list the columns")
+	p.take()
+	if p.peek().symbol("(") {
+		p.skipParentheses()
+	} else {
+		p.take()
+	}
 }
 
 // foreignSide reports LEFT SEMI JOIN and LEFT ANTI JOIN at the word before JOIN, and reads past that word.
@@ -138,7 +161,7 @@ func (p *parser) statement() {
 		}
 	}
 	p.report(start.Pos, codeDialect, word+" is no statement of the language", hint)
-	p.skipping = true
+	p.skipping, p.lost = true, true
 	p.recover(func() bool { return false })
 	p.skipping = true
 }
@@ -180,11 +203,13 @@ func (p *parser) limitPair(limit Token, offset Expr) {
 // relationName reads past what other dialects put around the name of a relation, and returns the name.
 func (p *parser) relationName() Ident {
 	name := p.ident("a name")
+	first := name.Pos
 	for p.peek().symbol(".") && p.peekAt(1).Kind == Word {
 		p.take()
-		last := p.ident("a name")
-		p.reportFix(name.Pos, codeDialect, "relations have no schema or database before their name", "write "+last.Name, Remove("the prefix", name.Pos.until(last.Pos)))
-		name = last
+		name = p.ident("a name")
+	}
+	if name.Pos.Offset != first.Offset {
+		p.reportFix(first, codeDialect, "relations have no schema or database before their name", "write "+name.Name, Remove("the prefix", first.until(name.Pos)))
 	}
 	if open := p.peek(); open.symbol("(") {
 		hint := "name a source, table or pipeline, or write UNNEST(...) behind a comma"
@@ -220,6 +245,36 @@ func (p *parser) typeLength() {
 	}
 }
 
+// emitOnClose reads EMIT ON WINDOW CLOSE behind EMIT: the current word is then FINAL.
+func (p *parser) emitOnClose() {
+	if t := p.peek(); t.is("ON") && p.peekAt(1).is("WINDOW") && p.peekAt(2).is("CLOSE") {
+		p.take()
+		p.take()
+		pos := join(t.Pos, p.peek().Pos)
+		p.reportFix(pos, codeDialect, "ON WINDOW CLOSE is not in the language", "write EMIT FINAL", &Fix{Title: "write EMIT FINAL", Edits: []Edit{{pos, "FINAL"}}})
+		p.tokens[p.at].Text = "FINAL"
+	}
+}
+
+// windowHint adds how a window is written to what was reported of it since there were n diagnostics.
+func (p *parser) windowHint(n int, kind Token) {
+	hint := "write WINDOW TUMBLING(SIZE 5 SECONDS)"
+	switch {
+	case kind.is("HOPPING"):
+		hint = "write WINDOW HOPPING(SIZE 10 SECONDS, ADVANCE BY 5 SECONDS)"
+	case kind.is("SESSION"):
+		hint = "write WINDOW SESSION(GAP 5 SECONDS)"
+	}
+	for i := n; i < len(p.diagnostics); i++ {
+		if d := &p.diagnostics[i]; d.Hint == "" {
+			d.Hint = hint
+			if strings.Contains(d.Message, `"GRACE"`) {
+				d.Hint = "write ALLOWED LATENESS 5 SECONDS behind WINDOW"
+			}
+		}
+	}
+}
+
 // textAlias reads AS 'name'.
 func (p *parser) textAlias() *Ident {
 	t := p.peek()
@@ -234,4 +289,19 @@ func (p *parser) textAlias() *Ident {
 		p.reportFix(t.Pos, codeDialect, d, "write it without quotes", &Fix{Title: "remove the quotes", Edits: []Edit{{t.Pos, t.Text}}})
 	}
 	return &Ident{Pos: t.Pos, Name: t.Text}
+}
+
+// onlySemicolons reads semicolons up to the end of the text.
+func (p *parser) onlySemicolons() bool {
+	start := p.at
+	for p.peek().symbol(";") {
+		p.take()
+	}
+	if p.peek().Kind != EOF {
+		p.at = start
+		return false
+	}
+	pos := join(p.tokens[start].Pos, p.tokens[p.at-1].Pos)
+	p.reportFix(pos, "syntax", "a statement ends with one semicolon at most", "keep one", &Fix{Title: "keep one semicolon", Edits: []Edit{{pos, ";"}}})
+	return true
 }

@@ -16,6 +16,52 @@ func (p *parser) castOperator(start Pos, x Expr) Expr {
 	return c
 }
 
+// bareFilter reads FILTER WHERE condition without its parentheses.
+func (p *parser) bareFilter(c *Call) {
+	if !p.peek().is("FILTER") || !p.peekAt(1).is("WHERE") {
+		return
+	}
+	p.take()
+	where := p.take()
+	c.Filter = p.expr()
+	if !p.skipping {
+		p.reportFix(where.Pos, "syntax", `expected "(", found "WHERE"`, "write FILTER (WHERE condition)",
+			&Fix{Title: "add the parentheses", Edits: []Edit{{where.Pos.start(), "("}, {p.span(where.Pos).end(), ")"}}})
+	}
+}
+
+// wordOperator reads a MOD b and a DIV b; "" for everything else.
+func (p *parser) wordOperator(t Token) string {
+	if !(t.is("MOD") || t.is("DIV")) || !startsExpr(p.peekAt(1)) || p.peekAt(1).symbol("-") {
+		return ""
+	}
+	if t.is("MOD") {
+		p.reportFix(t.Pos, codeDialect, "MOD is no operator", "write a % b or MOD(a, b)", Replace(t.Pos, t.Text, "%"))
+		return "%"
+	}
+	p.report(t.Pos, codeDialect, "DIV is no operator", "write TRUNC(a / b)")
+	return "/"
+}
+
+// castArguments reports whether AS stands in the parenthesis behind the current word.
+func (p *parser) castArguments() bool {
+	for i, depth := 1, 0; ; i++ {
+		switch t := p.peekAt(i); {
+		case t.symbol("("):
+			depth++
+		case t.symbol(")"):
+			depth--
+		case t.is("AS") && depth == 1:
+			return true
+		case t.Kind == EOF || t.Kind == bad:
+			return false
+		}
+		if depth == 0 {
+			return false
+		}
+	}
+}
+
 // subscript reads x[key].
 func (p *parser) subscript(x Expr) Expr {
 	open := p.take()

@@ -45,8 +45,20 @@ func (l *lexer) foreign() bool {
 		return true
 	}
 	switch {
+	case strings.HasPrefix(rest, "<<") || strings.HasPrefix(rest, ">>"):
+		l.advance()
+		l.advance()
+		l.report(l.end(), codeDialect, quote(rest[:2])+" is no operator", "multiply or divide by a power of two")
+		l.emit(Symbol, "*")
 	case strings.HasPrefix(rest, "/*"):
 		l.blockComment()
+	case strings.HasPrefix(rest, "//"):
+		l.advance()
+		l.advance()
+		l.reportFix(l.end(), codeDialect, "comments do not start with //", "write --", Replace(l.end(), "//", "--"))
+		for l.at < len(l.src) && l.src[l.at] != '\n' {
+			l.advance()
+		}
 	case rest[0] == '[' && l.bracketedName():
 	case rest[0] == '!' && !strings.HasPrefix(rest, "!=") && !strings.HasPrefix(rest, "!~"):
 		l.advance()
@@ -64,10 +76,27 @@ func (l *lexer) foreign() bool {
 	return true
 }
 
-// behindName reports whether the last token is a word that the next character touches.
+// behindName reports whether the last token is a word or number that the next character touches.
 func (l *lexer) behindName() bool {
 	n := len(l.tokens)
-	return n > 0 && l.tokens[n-1].Kind == Word && l.tokens[n-1].Pos.End == l.start.Offset
+	return n > 0 && (l.tokens[n-1].Kind == Word || l.tokens[n-1].Kind == Number) && l.tokens[n-1].Pos.End == l.start.Offset
+}
+
+// oddPoints reads what makes a number of one point too many: 5. and 1.2.3.
+func (l *lexer) oddPoints() {
+	rest := l.src[l.at:]
+	if !strings.HasPrefix(rest, ".") || len(rest) > 1 && isWordStart(rune(rest[1])) {
+		return
+	}
+	for l.at < len(l.src) && (l.peek() == '.' || isDigit(l.peek())) {
+		l.advance()
+	}
+	written := l.src[l.start.Offset:l.at]
+	if strings.Count(written, ".") == 1 {
+		l.reportFix(l.end(), "bad-number", quote(written)+" is not a number", "write "+clip(written)+"0", Replace(l.end(), written, written+"0"))
+		return
+	}
+	l.report(l.end(), "bad-number", quote(clip(written))+" is not a number", "write one point; a version or an address is a string in single quotes")
 }
 
 // blockComment skips /* ... */.
@@ -146,7 +175,7 @@ func (l *lexer) quoted(open rune) bool {
 	switch {
 	case open == '`' && !name:
 		l.report(l.end(), "quoted-name", "names are not quoted, and hold letters, digits and _ only", "name it without other characters at its source")
-		l.emit(Word, "_")
+		l.emit(Text, inner)
 	case asText:
 		l.reportFix(l.end(), "quoted-name", "strings stand in single quotes", "write "+clip(text), &Fix{Title: "use single quotes", Edits: []Edit{{l.end(), text}}})
 		l.emit(Text, inner)
@@ -165,7 +194,20 @@ func (l *lexer) wantsText() bool {
 	}
 	last := l.tokens[n-1]
 	return last.Kind == Symbol && comparisons[last.Text] || last.is("LIKE") || last.is("ILIKE") ||
-		last.symbol("->") || last.symbol("->>") || last.symbol("(") && n > 1 && l.tokens[n-2].is("IN")
+		last.symbol(",") && n > 1 && l.tokens[n-2].Kind == Text || last.symbol("->") || last.symbol("->>") || last.symbol("(") && n > 1 && l.tokens[n-2].is("IN")
+}
+
+// plainOperators are what typographic signs are written as.
+var plainOperators = map[rune]string{'≤': "<=", '≥': ">=", '≠': "<>", '×': "*", '÷': "/", '–': "-", '−': "-"}
+
+// unitSuffix writes 5s as 5 SECONDS; "" when the suffix is no unit of time.
+func unitSuffix(s string) string {
+	n := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyz")
+	unit := map[string]string{"ms": "MILLISECONDS", "s": "SECONDS", "sec": "SECONDS", "m": "MINUTES", "min": "MINUTES", "h": "HOURS"}[s[len(n):]]
+	if unit == "" || strings.Trim(n, "0123456789") != "" {
+		return ""
+	}
+	return n + " " + unit
 }
 
 // plainNumber writes a number with an exponent, digit separators or in hexadecimal as it is written here; "" when it

@@ -81,7 +81,11 @@ func (l *lexer) number() {
 		l.advance()
 		l.digits()
 	}
+	l.oddPoints()
 	text := ""
+	if strings.Count(l.src[l.start.Offset:l.at], ".") > 1 {
+		text = "0"
+	}
 	if l.at < len(l.src) && isWordStart(l.peek()) {
 		for l.at < len(l.src) && isWordPart(l.peek()) {
 			l.advance()
@@ -97,7 +101,11 @@ func (l *lexer) number() {
 		if plain == "" {
 			text = "0"
 		}
-		l.reportFix(l.end(), "bad-number", quote(clip(written))+" is not a number", "write digits with an optional fraction, without exponent or suffix", fix)
+		hint := "write digits with an optional fraction, without exponent or suffix"
+		if unit := unitSuffix(written); unit != "" {
+			hint, fix = "write "+unit, Replace(l.end(), written, unit)
+		}
+		l.reportFix(l.end(), "bad-number", quote(clip(written))+" is not a number", hint, fix)
 	}
 	if text == "" {
 		text = l.src[l.start.Offset:l.at]
@@ -147,7 +155,7 @@ func (l *lexer) text() {
 	}
 	open := l.start
 	open.End, open.Length, open.endColumn = open.Offset+1, 1, open.Column+1
-	l.report(open, "unterminated-string", "the string that starts here has no closing quote", "end it with a single quote")
+	l.report(open, "unterminated-string", "the string that starts here has no closing quote", "end it with a single quote; a quote inside is written twice")
 	l.emit(Text, b.String())
 }
 
@@ -177,8 +185,8 @@ func (l *lexer) symbol() {
 	l.advance()
 	hint := ""
 	switch r {
-	case '"', '`':
-		hint = "names are written without quotes: letters, digits and _"
+	case '"', '`', '“', '‘':
+		hint = "it is not closed; strings stand in single quotes, names in none"
 	case '#':
 		hint = "comments start with --"
 	case '^':
@@ -187,14 +195,25 @@ func (l *lexer) symbol() {
 		hint = "there are no operators on bits; write AND, OR, or || between texts"
 	case '?', '$', ':':
 		hint = "a statement has no parameters; write the value"
+		if n := len(l.tokens); r == ':' && n > 0 && l.tokens[n-1].Pos.End == l.start.Offset {
+			hint = "a member of a Json value is written x -> 'key'"
+		}
 	case '{', '}':
-		hint = "write the name itself; ref() is for project files"
+		hint = "write the name, or ref('name') in a project, without braces"
+		for l.at < len(l.src) && l.peek() == r {
+			l.advance()
+		}
+	case '≤', '≥', '≠', '×', '÷', '–', '−':
+		hint = "write the operator in plain characters: " + plainOperators[r]
 	case '\\':
 		hint = "remove it: a statement may have several lines"
 	case '@':
-		hint = "a relation has no version here; pin a schema revision with dependsOn in the definition"
-	case '“', '”', '‘', '’':
-		hint = "strings are written in plain single quotes"
+		hint = "a statement has no variables"
+		if n := len(l.tokens); n > 0 && l.tokens[n-1].Pos.End == l.start.Offset {
+			hint = "a relation has no version here; pin a schema revision with dependsOn in the definition"
+		}
+	case '”', '’', '„':
+		hint = "strings stand in plain single quotes"
 	}
 	name := fmt.Sprintf("%q", r)
 	if r == utf8.RuneError {

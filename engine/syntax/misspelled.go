@@ -29,7 +29,7 @@ func nearKeyword(word string, keywords []string) string {
 
 // meant takes the current word for the keyword that it is nearly. The token is then that keyword.
 func (p *parser) meant(keywords ...string) bool {
-	if t := p.peek(); t.Kind != Word {
+	if t := p.peek(); t.Kind != Word || aliasEnds[strings.ToUpper(t.Text)] {
 		return false
 	}
 	w := nearKeyword(p.peek().Text, keywords)
@@ -79,7 +79,7 @@ func (p *parser) operatorMeant(keywords ...string) bool {
 // predicateMeant corrects a word that starts a predicate behind an operand.
 func (p *parser) predicateMeant() {
 	t, next := p.peek(), p.peekAt(1)
-	if t.Kind != Word || len(t.Text) > 9 || aliasEnds[strings.ToUpper(t.Text)] {
+	if t.Kind != Word || len(t.Text) > 9 || aliasEnds[strings.ToUpper(t.Text)] || regexOperators[strings.ToUpper(t.Text)] {
 		return
 	}
 	switch {
@@ -159,6 +159,12 @@ func (p *parser) aliasMeant() bool {
 // clause, and forms of other dialects. true means that the token at hand is another one now.
 func (p *parser) repair() bool {
 	t := p.peek()
+	if len(p.diagnostics) >= maxProblems {
+		return false // what is not reported is not repaired either
+	}
+	if p.strayParenthesis() {
+		return true
+	}
 	if t.Kind != Word {
 		return false
 	}
@@ -181,6 +187,10 @@ func (p *parser) repair() bool {
 	case t.is("ALLOWED") && nearly("LATENESS")(next) && !next.is("LATENESS"):
 		p.spell(1, "LATENESS")
 		return true
+	case t.is("ALLOWED") && next.Kind == Number:
+		p.reportFix(next.Pos, "syntax", "expected LATENESS after ALLOWED, found "+next.describe(), "", InsertAfter(t.Pos, " LATENESS"))
+		p.insert(Token{Kind: Word, Text: "LATENESS", Pos: t.Pos.end()})
+		return true
 	case wordIn(t, joinStarts) && next.Kind == Word && nearKeyword(next.Text, []string{"JOIN", "OUTER"}) != "":
 		p.spell(1, nearKeyword(next.Text, []string{"JOIN", "OUTER"}))
 		return true
@@ -190,6 +200,17 @@ func (p *parser) repair() bool {
 		return true
 	}
 	return p.foreignClause()
+}
+
+// strayParenthesis reads past a closing parenthesis that closes nothing.
+func (p *parser) strayParenthesis() bool {
+	t := p.peek()
+	if p.open > 0 || !t.symbol(")") {
+		return false
+	}
+	p.reportFix(t.Pos, "syntax", "no parenthesis is open that this one could close", "remove it", Remove(quote(")"), t.Pos))
+	p.take()
+	return true
 }
 
 // insert puts a token behind the current one.

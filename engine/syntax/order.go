@@ -5,6 +5,9 @@ func (p *parser) orderItems() []*OrderItem {
 	var list []*OrderItem
 	for {
 		o := &OrderItem{Pos: p.peek().Pos, Expr: p.expr()}
+		if t := p.peek(); t.is("ASCENDING") || t.is("DESCENDING") {
+			p.spell(0, map[bool]string{true: "ASC", false: "DESC"}[t.is("ASCENDING")])
+		}
 		p.meant("DESC", "ASC", "NULLS")
 		if p.word("DESC") {
 			o.Desc = true

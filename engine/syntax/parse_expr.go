@@ -109,7 +109,7 @@ func (p *parser) predicate(x Expr) (e Expr, ok bool) {
 	case t.is("BETWEEN"):
 		p.take()
 		lo := p.additive()
-		p.expectWord("AND")
+		p.expectWordFor("AND", "write x BETWEEN low AND high")
 		hi := p.additive()
 		return &Between{Pos: p.span(x.Position()), X: x, Lo: lo, Hi: hi, Not: not}, true
 	case t.is("LIKE"), t.is("ILIKE"):
@@ -128,8 +128,14 @@ func (p *parser) predicate(x Expr) (e Expr, ok bool) {
 }
 
 func (p *parser) is(x Expr) Expr {
-	p.take()
-	e := &Is{X: x, Not: p.word("NOT")}
+	start := p.take().Pos
+	e := &Is{X: x}
+	p.meant("NULL", "TRUE", "FALSE", "NOT", "DISTINCT")
+	if p.peek().is("NOT") {
+		p.take()
+		p.meant("NULL", "TRUE", "FALSE", "DISTINCT")
+		e.Not = true
+	}
 	switch {
 	case p.word("NULL"):
 		e.What = "NULL"
@@ -140,6 +146,14 @@ func (p *parser) is(x Expr) Expr {
 	case p.words("DISTINCT", "FROM"):
 		e.What = "DISTINCT FROM"
 		e.Y = p.additive()
+	case startsExpr(p.peek()) && !p.skipping:
+		t, op := p.peek(), "="
+		if e.Not {
+			op = "<>"
+		}
+		p.reportFix(t.Pos, "syntax", "expected NULL, TRUE, FALSE or DISTINCT FROM after IS, found "+t.describe(), "compare with "+op,
+			&Fix{Title: "write " + op, Edits: []Edit{{start.until(t.Pos), op + " "}}})
+		e.What, e.Y = "DISTINCT FROM", p.additive()
 	default:
 		p.expected("NULL, TRUE, FALSE or DISTINCT FROM after IS")
 		e.What = "NULL"
@@ -151,6 +165,9 @@ func (p *parser) is(x Expr) Expr {
 func (p *parser) in(x Expr, not bool) Expr {
 	p.take()
 	var e Expr
+	if t := p.peek(); !t.symbol("(") {
+		p.fail(t.Pos, "syntax", `expected "(", found `+t.describe(), "write IN (a, b) or IN (SELECT ...)")
+	}
 	p.parenthesized(func() {
 		if p.atQuery() {
 			e = &InQuery{X: x, Not: not, Query: p.query(false)}
@@ -187,6 +204,9 @@ func (p *parser) additive() Expr {
 
 func (p *parser) multiplicative() Expr {
 	return p.chain(p.unary, func(t Token) (string, bool) {
+		if op := p.wordOperator(t); op != "" {
+			return op, true
+		}
 		return t.Text, t.symbol("*") || t.symbol("/") || t.symbol("%")
 	})
 }
@@ -267,29 +287,6 @@ func (p *parser) primary() Expr {
 	return p.broken()
 }
 
-// expectedExpr reports that an expression is missing, and what to do about it where that is clear.
-func (p *parser) expectedExpr() {
-	if p.skipping {
-		return
-	}
-	n := len(p.diagnostics)
-	p.expected("an expression")
-	if len(p.diagnostics) == n || p.at == 0 {
-		return
-	}
-	d := &p.diagnostics[n]
-	switch before := p.tokens[p.at-1]; {
-	case before.symbol(","):
-		d.Hint, d.Fix = "remove the comma before it", Remove("the comma", before.Pos)
-	case before.is("SELECT") && p.tokens[p.at].is("FROM"):
-		d.Hint, d.Fix = "name columns, or write *", InsertAfter(before.Pos, " *")
-	case before.is("WHERE"), before.is("HAVING"), before.is("ON"), before.is("WHEN"):
-		d.Hint = "write a condition behind " + strings.ToUpper(before.Text)
-	case before.is("BY"):
-		d.Hint = "name columns behind BY"
-	}
-}
-
 // group reads an expression or a query in parentheses.
 func (p *parser) group() Expr {
 	t := p.peek()
@@ -304,7 +301,7 @@ func (p *parser) group() Expr {
 		} else {
 			e = p.expr()
 			if c := p.peek(); c.symbol(",") {
-				p.fail(c.Pos, codeDialect, "a list in parentheses is no value", "write one comparison for each column, joined with AND")
+				p.fail(c.Pos, codeDialect, "a list in parentheses is no value", "list values without parentheses; compare column by column, with AND")
 				p.recover(func() bool { return false })
 			}
 		}
@@ -345,6 +342,9 @@ func (p *parser) wordExpr() Expr {
 	case t.is("INTERVAL") && p.peekAt(1).Kind == Text:
 		return p.interval()
 	case t.is("CAST") && call:
+		return p.cast()
+	case (t.is("TRY_CAST") || t.is("SAFE_CAST") || t.is("TRY_CONVERT")) && call && p.castArguments():
+		p.reportFix(t.Pos, codeDialect, strings.ToUpper(t.Text)+" is not in the language", "write CAST, which gives NULL for what cannot be converted", Replace(t.Pos, t.Text, "CAST"))
 		return p.cast()
 	case t.is("EXISTS") && call:
 		p.take()
@@ -407,21 +407,36 @@ func (p *parser) call() Expr {
 		case p.symbol("*"):
 			c.Star = true
 		default:
+			if startsExpr(p.peekAt(1)) && !p.peekAt(1).symbol("-") && !p.peekAt(1).symbol("(") {
+				p.meant("DISTINCT")
+			}
 			if p.peek().is("DISTINCT") && !p.columnLike() {
 				p.take()
 				c.Distinct = true
 			}
 			c.Args = p.callArguments(name)
+			if t := p.peek(); t.is("SEPARATOR") && p.peekAt(1).Kind == Text {
+				p.take()
+				c.Args = append(c.Args, p.primary())
+				p.report(t.Pos, codeDialect, "SEPARATOR is not in the language", "write STRING_AGG(x, ',')")
+			}
 			if p.words("ORDER", "BY") {
 				c.OrderBy = p.orderItems()
 			}
 		}
 	})
 	p.withinGroup(c)
+	if p.peekAt(1).symbol("(") && p.peekAt(2).is("WHERE") {
+		p.meant("FILTER")
+	}
+	p.bareFilter(c)
 	if p.peek().is("FILTER") && p.peekAt(1).symbol("(") {
 		p.take()
 		p.parenthesized(func() {
-			p.expectWord("WHERE")
+			if t := p.peek(); !t.is("WHERE") {
+				p.fail(t.Pos, "syntax", "expected WHERE, found "+t.describe(), "write FILTER (WHERE condition)")
+			}
+			p.word("WHERE")
 			c.Filter = p.expr()
 		})
 	}
@@ -435,7 +450,7 @@ func (p *parser) cast() Expr {
 	c := &Cast{}
 	p.parenthesized(func() {
 		c.X = p.expr()
-		p.expectWord("AS")
+		p.expectWordFor("AS", "write CAST(x AS DOUBLE)")
 		c.Type = p.ident("a type name")
 		c.Type.Name = strings.ToUpper(c.Type.Name)
 		if c.Type.Name == "DOUBLE" && p.peek().is("PRECISION") {
@@ -458,19 +473,19 @@ func (p *parser) caseExpr() Expr {
 	if startsExpr(p.peekAt(1)) {
 		p.meant("WHEN")
 	}
-	if !p.peek().is("WHEN") {
+	if t := p.peek(); !t.is("WHEN") && !t.is("THEN") && !(t.is("END") && !p.peekAt(1).is("WHEN")) {
 		c.Operand = p.expr()
 	}
 	for p.peek().is("WHEN") || startsExpr(p.peekAt(1)) && p.meant("WHEN") {
 		w := &When{Pos: p.take().Pos}
-		w.Cond = p.expr()
-		p.expectWord("THEN")
-		w.Then = p.expr()
+		w.Cond = p.caseValue()
+		p.expectWordFor("THEN", "write CASE WHEN condition THEN value ELSE value END")
+		w.Then = p.caseValue()
 		w.Pos = p.span(w.Pos)
 		c.Whens = append(c.Whens, w)
 	}
-	if len(c.Whens) == 0 {
-		p.expected("WHEN")
+	if t := p.peek(); len(c.Whens) == 0 && !p.skipping {
+		p.fail(t.Pos, "syntax", "expected WHEN, found "+t.describe(), "write CASE WHEN condition THEN value ELSE value END")
 	}
 	if startsExpr(p.peekAt(1)) {
 		p.meant("ELSE")
@@ -478,7 +493,7 @@ func (p *parser) caseExpr() Expr {
 	if p.word("ELSE") {
 		c.Else = p.expr()
 	}
-	p.expectWord("END")
+	p.expectWordFor("END", "CASE ends with END")
 	c.Pos = p.span(start)
 	return c
 }

@@ -62,6 +62,9 @@ func (p *parser) stray() {
 	t := p.peek()
 	switch {
 	case t.is("SELECT") || t.symbol(";"):
+		if t.symbol(";") && p.onlySemicolons() {
+			return
+		}
 		// Another statement, or the rest of a WITH list that could not be read.
 		if len(p.diagnostics) == 0 {
 			p.report(t.Pos, "syntax", "one statement is expected, found another after it", "keep one SELECT, or combine them with UNION ALL")
@@ -74,12 +77,13 @@ func (p *parser) stray() {
 		p.recover(p.atClause)
 		return
 	case !p.atClause():
-		if t.symbol(")") && len(p.diagnostics) == 0 {
-			p.reportFix(t.Pos, "syntax", "no parenthesis is open that this one could close", "remove it", Remove(quote(")"), t.Pos))
-			p.take()
-			return
-		}
+		n := len(p.diagnostics)
 		p.expected("the end of the statement or another clause")
+		if before := p.tokens[max(0, p.at-1)]; len(p.diagnostics) > n && wordIn(before, []string{"ROLLUP", "CUBE", "SETS"}) {
+			p.diagnostics[n].Hint = "the keys of " + strings.ToUpper(before.Text) + " stand in parentheses"
+		} else if len(p.diagnostics) > n {
+			p.diagnostics[n].Hint = strayHint(t)
+		}
 		p.at++ // always moves on
 		p.skipping = true
 		p.recover(p.atClause)
@@ -96,6 +100,21 @@ func (p *parser) stray() {
 
 // joinWords are the words that a join can start with.
 var joinWords = wordSet("ASOF", "NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "JOIN")
+
+// strayHint says what may be meant by a token that no clause starts with.
+func strayHint(t Token) string {
+	switch {
+	case t.is("AND"), t.is("OR"):
+		return "the first condition stands behind WHERE"
+	case t.is("NOT"):
+		return "write NOT before the whole condition"
+	case t.symbol(","):
+		return "join conditions with AND; columns stand before FROM"
+	case startsExpr(t):
+		return "an operator such as AND, or a comma, is missing before it"
+	}
+	return ""
+}
 
 // orderHint says where a clause belongs that stands behind a complete query.
 func (p *parser) orderHint(name string) string {
@@ -142,7 +161,12 @@ func (p *parser) withList(q *Query) []*CTE {
 			p.skipParentheses()
 			p.report(t.Pos, codeDialect, "a query of WITH has no list of columns", "name the columns in its SELECT with AS")
 		}
-		p.expectWord("AS")
+		p.expectWordFor("AS", "write WITH name AS (SELECT ...)")
+		if t := p.peek(); t.is("MATERIALIZED") || t.is("NOT") && p.peekAt(1).is("MATERIALIZED") {
+			p.word("NOT")
+			p.take()
+			p.reportFix(t.Pos, codeDialect, "queries of WITH are not materialized by a word", "remove it", Remove("MATERIALIZED", p.span(t.Pos)))
+		}
 		p.parenthesized(func() { c.Query = p.query(false) })
 		if p.peek().is("MAX") && p.peekAt(1).is("RECURSION") {
 			p.words("MAX", "RECURSION")
@@ -159,6 +183,10 @@ func (p *parser) withList(q *Query) []*CTE {
 		}
 		if p.skipping {
 			p.recover(func() bool { return p.peek().symbol(",") || p.atClause() })
+		}
+		if t := p.peek(); t.Kind == Word && p.peekAt(1).is("AS") && p.peekAt(2).symbol("(") {
+			p.reportFix(t.Pos, "syntax", `expected "," or SELECT, found `+t.describe(), "queries of WITH are separated by commas", InsertAfter(p.tokens[p.at-1].Pos, ","))
+			continue
 		}
 		if !p.symbol(",") {
 			return list
@@ -240,7 +268,7 @@ func (p *parser) tail(q *Query) {
 		} else if t.is("OFFSET") && q.Offset == nil {
 			q.Offset = e
 		} else {
-			p.fail(t.Pos, "syntax", strings.ToUpper(t.Text)+" is written twice", "")
+			p.fail(t.Pos, "syntax", strings.ToUpper(t.Text)+" is written twice", "keep one of them")
 		}
 		p.recover(p.atClause)
 	}
@@ -255,6 +283,12 @@ func (p *parser) duration() *Duration {
 		return d
 	}
 	p.take()
+	if p.unreadable[t.Pos.Offset] {
+		if u := p.peek(); u.Kind == Word && units[strings.TrimSuffix(strings.ToUpper(u.Text), "S")] != 0 {
+			p.take()
+		}
+		return d // the number with its unit was reported
+	}
 	n, err := strconv.ParseInt(t.Text, 10, 64)
 	if err != nil {
 		p.fail(t.Pos, "bad-duration", "a duration counts whole units, found "+t.Text, "write it in a smaller unit, like 1500 MILLISECONDS")
@@ -265,6 +299,12 @@ func (p *parser) duration() *Duration {
 	u := p.peek()
 	unit, ok := units[strings.TrimSuffix(strings.ToUpper(u.Text), "S")]
 	if u.Kind != Word || !ok {
+		if hours := dayUnits[strings.TrimSuffix(strings.ToUpper(u.Text), "S")]; hours > 0 && n > 0 && n < 1_000_000 {
+			p.take()
+			text := strconv.FormatInt(n*hours, 10) + " HOURS"
+			p.reportFix(u.Pos, "bad-duration", "a duration is counted in MILLISECONDS, SECONDS, MINUTES or HOURS", "write "+text, &Fix{Title: "write " + text, Edits: []Edit{{p.span(t.Pos), text}}})
+			return d
+		}
 		p.expected("MILLISECONDS, SECONDS, MINUTES or HOURS")
 		return d
 	}
@@ -282,5 +322,7 @@ func (p *parser) duration() *Duration {
 }
 
 const maxDurationMs = 100 * 366 * 24 * 3_600_000
+
+var dayUnits = map[string]int64{"DAY": 24, "WEEK": 7 * 24}
 
 var units = map[string]Unit{"MILLISECOND": Milliseconds, "SECOND": Seconds, "MINUTE": Minutes, "HOUR": Hours}

@@ -9,15 +9,22 @@ func (p *parser) selectClause() *Select {
 		if t.is("INSERT") {
 			p.fail(t.Pos, "syntax", "INSERT INTO stands only before the whole statement", "name the sink where the definition is saved")
 		}
-		p.expected("SELECT")
-		p.recover(func() bool { return p.peek().is("SELECT") })
-		if !p.peek().is("SELECT") {
+		hint := "a query starts with SELECT or WITH"
+		if t.is("FROM") {
+			hint = "write SELECT and the columns before FROM"
+		}
+		p.fail(t.Pos, "syntax", "expected SELECT, found "+t.describe(), hint)
+		p.recover(func() bool { return p.peek().is("SELECT") || t.is("FROM") })
+		if !p.peek().is("SELECT") && !p.peek().is("FROM") {
 			return s
 		}
 	}
-	p.take()
-	p.selectList(s)
+	if p.word("SELECT") {
+		p.selectList(s)
+	}
 	p.recover(p.atClause)
+	for p.strayParenthesis() {
+	}
 	for p.peek().is("INTO") && p.foreignClause() {
 	}
 	if !p.peek().is("FROM") && !p.meant("FROM") {
@@ -48,10 +55,17 @@ func (p *parser) selectList(s *Select) {
 	if t := p.peek(); t.is("DISTINCT") && !p.columnLike() {
 		p.take()
 		s.Distinct = &Distinct{Pos: t.Pos}
-		if p.peek().is("ON") && p.peekAt(1).symbol("(") {
+		if on := p.peek(); on.is("ON") && (p.peekAt(1).symbol("(") || p.peekAt(1).Kind == Word) {
 			p.take()
+			if n := p.peek(); !n.symbol("(") {
+				p.fail(n.Pos, "syntax", `expected "(", found `+n.describe(), "write DISTINCT ON (key)")
+			}
 			p.parenthesized(func() { s.Distinct.On = p.exprList() })
 			s.Distinct.Pos = p.span(t.Pos)
+			if c := p.peek(); c.symbol(",") {
+				p.reportFix(c.Pos, "syntax", "no comma stands behind DISTINCT ON (...)", "remove it", Remove("the comma", c.Pos))
+				p.take()
+			}
 		}
 	} else if t.is("ALL") && !p.columnLike() {
 		p.take()
@@ -72,6 +86,7 @@ func (p *parser) selectItem() *SelectItem {
 	case t.symbol("*"):
 		p.take()
 		item.Star = true
+		p.starExcept()
 	case t.Kind == Word && p.peekAt(1).symbol(".") && p.peekAt(2).symbol("*"):
 		p.take()
 		p.take()
@@ -121,6 +136,11 @@ func (p *parser) joinStart() *Join {
 	if p.atAsof() {
 		p.take()
 		j.Asof = true
+	} else if w := p.peekAt(1); p.peek().is("ASOF") && wordIn(w, []string{"RIGHT", "FULL", "CROSS"}) && p.peekAt(2).is("JOIN") {
+		p.take()
+		j.Asof = true
+		p.reportFix(w.Pos, "syntax", "ASOF "+strings.ToUpper(w.Text)+" JOIN does not exist", "write ASOF JOIN or ASOF LEFT JOIN", Replace(w.Pos, w.Text, "LEFT"))
+		p.tokens[p.at].Text = "LEFT"
 	}
 	w := p.peek()
 	switch {
@@ -129,6 +149,9 @@ func (p *parser) joinStart() *Join {
 	case w.is("INNER"):
 		j.Kind = JoinInner
 		p.take()
+	case w.is("CROSS") && p.peekAt(1).is("APPLY"):
+		p.foreignClause()
+		return nil
 	case w.is("CROSS") && !j.Asof:
 		j.Kind = JoinCross
 		p.take()
@@ -143,12 +166,17 @@ func (p *parser) joinStart() *Join {
 			p.foreignSide(w)
 		}
 	default:
-		if j.Natural {
-			p.expected("JOIN")
+		if !j.Natural {
+			return nil
 		}
-		return nil
+		j.Kind = JoinInner
 	}
-	p.expectWord("JOIN")
+	if n := p.peek(); n.Kind == Word && !aliasEnds[strings.ToUpper(n.Text)] && nearKeyword(n.Text, []string{"JOIN"}) == "" && !p.skipping {
+		before := p.tokens[p.at-1]
+		p.reportFix(n.Pos, "syntax", "expected JOIN, found "+n.describe(), "", InsertAfter(before.Pos, " JOIN"))
+	} else {
+		p.expectWord("JOIN")
+	}
 	j.KindPos = p.span(t.Pos)
 	return j
 }
@@ -171,6 +199,12 @@ func (p *parser) joinConditions(j *Join) {
 			j.On = p.expr()
 		case t.is("USING") && j.Using == nil:
 			p.take()
+			if n := p.peek(); n.Kind == Word {
+				p.reportFix(n.Pos, "syntax", `expected "(", found `+n.describe(), "write USING ("+n.Text+")",
+					&Fix{Title: "add the parentheses", Edits: []Edit{{n.Pos, "(" + n.Text + ")"}}})
+				j.Using = append(j.Using, p.ident("a column name"))
+				continue
+			}
 			p.parenthesized(func() {
 				j.Using = append(j.Using, p.ident("a column name"))
 				for p.symbol(",") {
@@ -180,6 +214,11 @@ func (p *parser) joinConditions(j *Join) {
 		default:
 			if w := p.clauseMeant(); w == "ON" || w == "WITHIN" || w == "USING" {
 				p.spell(0, w)
+				continue
+			}
+			if j.On == nil && j.Using == nil && t.Kind == Word && p.peekAt(1).symbol(".") && !p.skipping && j.Kind != JoinCross && j.Kind != JoinComma {
+				p.reportFix(t.Pos, "syntax", "expected ON, found "+t.describe(), "", Insert(t.Pos, "ON "))
+				j.On = p.expr()
 				continue
 			}
 			return
@@ -211,8 +250,11 @@ func (p *parser) tableItem() TableItem {
 		u.Alias = p.alias()
 		u.Pos = p.span(t.Pos)
 		return u
-	case t.Kind == Word && p.atClause(), t.Kind != Word:
-		p.expected("the name of a source, table or pipeline")
+	case t.is("UNNEST") && p.peekAt(1).Kind == Word && p.peekAt(2).symbol("."):
+		p.fail(p.peekAt(1).Pos, "syntax", `expected "(", found `+p.peekAt(1).describe(), "write UNNEST(...) AS element")
+		return nil
+	case t.Kind == Word && p.atClause(), t.Kind != Word, t.is("ON") && p.peekAt(2).symbol("."):
+		p.expectedRelation()
 		return nil
 	}
 	n := &TableName{}
@@ -220,6 +262,9 @@ func (p *parser) tableItem() TableItem {
 		n = p.ref()
 	} else {
 		n.Name = p.relationName()
+	}
+	if p.skipping {
+		return nil
 	}
 	n.Alias = p.alias()
 	p.behindRelation()
@@ -273,6 +318,16 @@ func (p *parser) clause(s *Select) (rank int, read func()) {
 		return 2, func() {
 			p.words("LATEST", "BY")
 			l := &LatestBy{}
+			if n := p.peek(); n.Kind == Word && startsExpr(n) {
+				l.Cols = p.exprList()
+				l.Pos = p.span(t.Pos)
+				s.Latest = l
+				if !p.skipping {
+					p.reportFix(n.Pos, "syntax", `expected "(", found `+n.describe(), "write LATEST BY ("+n.Text+")",
+						&Fix{Title: "add the parentheses", Edits: []Edit{{n.Pos.start(), "("}, {p.span(n.Pos).end(), ")"}}})
+				}
+				return
+			}
 			p.parenthesized(func() { l.Cols = p.exprList() })
 			l.Pos = p.span(t.Pos)
 			s.Latest = l
@@ -300,6 +355,7 @@ func (p *parser) clause(s *Select) (rank int, read func()) {
 			p.take()
 			e := &Emit{}
 			p.meant("CHANGES", "FINAL")
+			p.emitOnClose()
 			switch {
 			case p.word("CHANGES"):
 				e.Changes = true
@@ -334,6 +390,7 @@ func (p *parser) window() *Window {
 	if p.peekAt(1).symbol("(") {
 		p.meant("TUMBLING", "HOPPING", "SESSION")
 	}
+	defer p.windowHint(len(p.diagnostics), p.peek())
 	t := p.peek()
 	switch {
 	case p.word("TUMBLING"):

@@ -25,6 +25,7 @@ type parser struct {
 	skipping    bool
 	lost        bool // something was skipped
 	depth       int
+	open        int // parentheses
 	diagnostics []Diagnostic
 	refs        []*TableName
 	// unreadable are the offsets at which the lexer has reported a problem.
@@ -128,8 +129,8 @@ func (p *parser) fail(pos Pos, code, message, hint string) {
 	if p.skipping {
 		return
 	}
-	// What the lexer has reported at this place is the cause.
-	if !p.unreadable[pos.Offset] {
+	// What the lexer has reported at this place is the cause, and so is what was expected there before.
+	if n := len(p.diagnostics); !p.unreadable[pos.Offset] && (n == 0 || code != "syntax" || p.diagnostics[n-1].Code != code || p.diagnostics[n-1].Pos.Offset != pos.Offset) {
 		p.report(pos, code, message, hint)
 	}
 	p.skipping, p.lost = true, true
@@ -228,6 +229,11 @@ func (p *parser) alias() *Ident {
 		if id := p.textAlias(); id != nil {
 			return id
 		}
+		if t := p.peek(); t.is("FROM") && p.peekAt(1).Kind == Word && !p.peekAt(1).is("FROM") {
+			as := p.tokens[p.at-1]
+			p.reportFix(t.Pos, "syntax", `expected an alias after AS, found "`+t.Text+`"`, "name the column, or remove AS", Remove("AS", as.Pos))
+			return nil
+		}
 		id := p.ident("an alias after AS")
 		return &id
 	}
@@ -247,7 +253,9 @@ func (p *parser) parenthesized(content func()) {
 	if p.skipping {
 		return
 	}
+	p.open++
 	content()
+	p.open--
 	p.recover(p.atClause)
 	switch {
 	case p.symbol(")"):
