@@ -178,7 +178,7 @@ func TestUpsertsKeepTheNewest(t *testing.T) {
 				rows[i].w = 1
 				newest[rows[i].k] = rows[i].v
 			}
-			for _, r := range changelog.Delta(u.Apply(batch(rows...), nil), 2, byK) {
+			for _, r := range changelog.Delta(u.Apply(batch(rows...)), 2, byK) {
 				k := rowOf(r.Row, 1)
 				have, ok := shown[k.k]
 				switch {
@@ -216,7 +216,7 @@ func TestUpsertsByTime(t *testing.T) {
 		b.Long(2, r[1])
 		b.EndRow(1)
 	}
-	if got, want := lines(changelog.Delta(u.Apply(b.Build(), nil), 2, byK)), `insert  k="a"  v=1`; got != want {
+	if got, want := lines(changelog.Delta(u.Apply(b.Build()), 2, byK)), `insert  k="a"  v=1`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -224,13 +224,13 @@ func TestUpsertsByTime(t *testing.T) {
 func FuzzUpsertsRestore(f *testing.F) {
 	kinds := []types.Kind{types.String, types.Long, types.Long}
 	u := changelog.NewUpserts(kinds, []int{0}, -1)
-	u.Apply(batch(row{"a", 1, 1}, row{"", 2, 1}), nil)
+	u.Apply(batch(row{"a", 1, 1}, row{"", 2, 1}))
 	f.Add(u.AppendSnapshot(nil))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		u := changelog.NewUpserts(kinds, []int{0}, -1)
 		if u.Restore(b) == nil {
-			u.Apply(batch(row{"a", 5, 1}, row{"", 5, 1}), nil)
+			u.Apply(batch(row{"a", 5, 1}, row{"", 5, 1}))
 		}
 	})
 }

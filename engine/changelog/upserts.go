@@ -33,9 +33,8 @@ func NewUpserts(kinds []types.Kind, key []int, time int) *Upserts {
 	return &Upserts{kinds: slices.Clone(kinds), key: slices.Clone(key), time: time, rows: map[string]string{}}
 }
 
-// Apply takes facts and returns the net change of the relation, sorted and consolidated; nil when there is none. gone
-// says of a row that it takes its key away; nil: none does.
-func (u *Upserts) Apply(b *zset.Batch, gone func(row int) bool) *zset.Batch {
+// Apply takes facts and returns the net change of the relation, sorted and consolidated; nil when there is none.
+func (u *Upserts) Apply(b *zset.Batch) *zset.Batch {
 	if b == nil || b.N == 0 {
 		return nil
 	}
@@ -58,10 +57,6 @@ func (u *Upserts) Apply(b *zset.Batch, gone func(row int) bool) *zset.Batch {
 			}
 			out.Record([]byte(old), 0)
 			out.EndRow(-1)
-		}
-		if gone != nil && gone(i) {
-			delete(u.rows, k)
-			continue
 		}
 		row := zset.AppendRecord(nil, b, i, nil)
 		u.rows[k] = string(row)

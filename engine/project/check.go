@@ -134,7 +134,7 @@ var tableWords = map[string]bool{
 // declared as append and can be one, because the rows of a pipeline keep their order; as a table otherwise.
 func (c *check) program(m *Model) (*engine.Program, engine.Mode, []engine.Diagnostic) {
 	if m.Materialized == MaterializedAppend {
-		if p, ds := engine.Compile(m.SQL, catalog{c}, engine.PipelineMode, engine.Options{}); p != nil {
+		if p, ds := engine.Compile(m.SQL, catalog{c}, engine.PipelineMode, engine.Options{}); p != nil && !c.readsKeyed(p) {
 			return p, engine.PipelineMode, ds
 		}
 	}
@@ -146,6 +146,19 @@ func (c *check) program(m *Model) (*engine.Program, engine.Mode, []engine.Diagno
 		}
 	}
 	return p, engine.TableMode, ds
+}
+
+// readsKeyed reports whether a program reads a source with a key. A pipeline reads its changes as rows that stay, which
+// is not meant by a statement without a window.
+func (c *check) readsKeyed(p *engine.Program) bool {
+	for _, in := range p.Inputs() {
+		for _, r := range (catalog{c}).Relations(in.Name) {
+			if len(r.Key) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // compile compiles a model. nil means that an error was reported.
@@ -221,13 +234,9 @@ func (x catalog) Relations(name string) (out []engine.Relation) {
 	return out
 }
 
-// Relation is the source as statements read it: with a key it is a table that somebody else keeps.
+// Relation is the source as statements read it.
 func (s *Source) Relation() engine.Relation {
-	r := engine.Relation{Name: s.Name, Kind: engine.Source, Schema: s.Fields, EventTime: true, AppendOnly: true}
-	if s.Key != nil {
-		r.Kind, r.AppendOnly, r.Key = engine.Table, false, s.Key
-	}
-	return r
+	return engine.Relation{Name: s.Name, Kind: engine.Source, Schema: s.Fields, EventTime: true, AppendOnly: len(s.Key) == 0, Key: s.Key}
 }
 
 // Names lists the sources.

@@ -3,7 +3,6 @@ package simulate
 import (
 	"github.com/streamsforge/streamsforge/engine/changelog"
 	"github.com/streamsforge/streamsforge/engine/project"
-	"github.com/streamsforge/streamsforge/engine/types"
 )
 
 // Fixture is input for the sources of a project and what its models are expected to emit.
@@ -64,19 +63,4 @@ type Want struct {
 	Object
 	// Count is how many equal rows are meant; 0 is one.
 	Count int64
-}
-
-// takesAway reports whether a row of a source with a key removes its key.
-func (r Row) takesAway() bool {
-	if node, ok := types.JsonField(r.JSON, []byte(types.RetractColumn)); ok {
-		if b, ok := types.JsonToBool(node); ok && b {
-			return true
-		}
-	}
-	node, ok := types.JsonField(r.JSON, []byte(types.OpColumn))
-	if !ok {
-		return false
-	}
-	text, ok := types.JsonText(node, nil)
-	return ok && (string(text) == "d" || string(text) == "delete")
 }

@@ -25,7 +25,6 @@ type source struct {
 	def     *project.Source
 	decoder *decode.Decoder
 	layout  types.Schema
-	keyed   *changelog.Upserts // nil: rows are facts
 }
 
 // model is one running model.
@@ -53,11 +52,9 @@ func New(c *project.Checked) *Simulator {
 	for i := range c.Project.Sources {
 		def := &c.Project.Sources[i]
 		d := decode.New(def.Fields, decode.Options{
-			OnCoercion: decode.DropRow, RejectUnknownFields: true, TimestampField: def.TimestampField,
+			OnCoercion: decode.DropRow, RejectUnknownFields: true, TimestampField: def.TimestampField, Keyed: def.Key != nil,
 		})
-		src := &source{def: def, decoder: d, layout: d.Layout()}
-		src.reset()
-		s.sources = append(s.sources, src)
+		s.sources = append(s.sources, &source{def: def, decoder: d, layout: d.Layout()})
 	}
 	for _, def := range c.Models {
 		m := &model{def: def, relation: def.Relation(), id: changelog.IdentityOf(def.Effective, def.Program.Output()), rows: map[string]*held{}}
@@ -72,18 +69,6 @@ func New(c *project.Checked) *Simulator {
 		s.models = append(s.models, m)
 	}
 	return s
-}
-
-func (s *source) reset() {
-	if s.def.Key == nil {
-		return
-	}
-	id, _ := changelog.ByKey(s.def.Key, s.layout)
-	kinds := make([]types.Kind, len(s.layout))
-	for i, f := range s.layout {
-		kinds[i] = f.Kind
-	}
-	s.keyed = changelog.NewUpserts(kinds, id.Key, -1)
 }
 
 func (m *model) reset() {
@@ -144,21 +129,16 @@ func (s *Simulator) Epoch(rows []Row) []Refusal {
 			continue
 		}
 		var parts []*zset.Batch
-		var gone []bool
 		for i := from; i < to; i++ {
 			b, reason := s.decode(src, rows[i])
 			if b == nil {
 				refused = append(refused, Refusal{i, reason})
 				continue
 			}
-			parts, gone = append(parts, b), append(gone, rows[i].takesAway())
+			parts = append(parts, b)
 		}
 		if len(parts) > 0 {
-			b := zset.Concat(parts...)
-			if src.keyed != nil {
-				b = src.keyed.Apply(b, func(row int) bool { return gone[row] })
-			}
-			s.push(src.def.Name, src.layout, b)
+			s.push(src.def.Name, src.layout, zset.Concat(parts...))
 		}
 		from = to
 	}
@@ -202,7 +182,7 @@ func (s *Simulator) end() {
 
 func (s *Simulator) commit(m *model, delta *zset.Batch) {
 	if m.upserts != nil {
-		delta = m.upserts.Apply(delta, nil)
+		delta = m.upserts.Apply(delta)
 	}
 	if delta == nil || delta.N == 0 {
 		return
@@ -288,16 +268,6 @@ func (s *Simulator) Restart() error {
 			if err := m.upserts.Restore(upserts); err != nil {
 				return fmt.Errorf("restart of model %s: %w", m.def.Name, err)
 			}
-		}
-	}
-	for _, src := range s.sources {
-		if src.keyed == nil {
-			continue
-		}
-		snapshot := src.keyed.AppendSnapshot(nil)
-		src.reset()
-		if err := src.keyed.Restore(snapshot); err != nil {
-			return fmt.Errorf("restart of source %s: %w", src.def.Name, err)
 		}
 	}
 	return nil

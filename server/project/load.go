@@ -118,6 +118,7 @@ func (d *document) source(n *yaml.Node) project.Source {
 		field{"name", func(_, v *yaml.Node) { s.Name, s.At = d.text(v, "name"), d.place(v) }},
 		field{"fields", func(_, v *yaml.Node) { s.Fields = d.fields(v) }},
 		field{"key", func(_, v *yaml.Node) { s.Key, s.KeyAt = d.names(v, "key"), d.place(v) }},
+		field{"keyFields", func(_, v *yaml.Node) { s.Key, s.KeyAt = d.names(v, "keyFields"), d.place(v) }}, // as the server calls it
 		field{"timestampField", func(_, v *yaml.Node) { s.TimestampField = d.text(v, "timestampField") }},
 	)
 	if s.Name == "" && n.Kind == yaml.MappingNode {
