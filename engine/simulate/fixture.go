@@ -53,6 +53,9 @@ type Expect struct {
 	Rows *[]Want
 	// Late is the number of rows that have been too late for the model's windows, from the first step on.
 	Late *int64
+	// LateRows are those rows in order, as the window reads them: of the step, or of the whole fixture. Only the columns
+	// that a row names are compared.
+	LateRows *[]Want
 	// Watermark is the event time up to which the model is complete.
 	Watermark *int64
 }

@@ -70,6 +70,13 @@ type ModelTrace struct {
 type StepTrace struct {
 	Records []changelog.Record
 	rows    []string
+	late    [][]types.Value
+}
+
+// emitted is what one model gave out over some time.
+type emitted struct {
+	records []changelog.Record
+	late    [][]types.Value
 }
 
 // runner runs one fixture.
@@ -89,11 +96,13 @@ func Run(c *project.Checked, f Fixture, v Variant) (Trace, []Problem) {
 	for _, s := range f.Steps {
 		r.step(s)
 	}
-	all := map[string][]changelog.Record{}
+	all := map[string]emitted{}
 	for _, m := range r.trace.Models {
+		var e emitted
 		for _, s := range m.Steps {
-			all[m.Model] = append(all[m.Model], s.Records...)
+			e.records, e.late = append(e.records, s.Records...), append(e.late, s.late...)
 		}
+		all[m.Model] = e
 	}
 	for _, e := range f.Expect {
 		r.expect(e, all[e.Model])
@@ -158,12 +167,12 @@ func (r *runner) step(s Step) {
 	if s.Restart {
 		r.restart(s.At)
 	}
-	now := map[string][]changelog.Record{}
+	now := map[string]emitted{}
 	for i, m := range r.sim.models {
-		t := StepTrace{Records: m.records, rows: m.lines()}
+		t := StepTrace{Records: m.records, rows: m.lines(), late: m.late}
 		r.trace.Models[i].Steps = append(r.trace.Models[i].Steps, t)
-		now[m.def.Name] = m.records
-		m.records = nil
+		now[m.def.Name] = emitted{m.records, m.late}
+		m.records, m.late = nil, nil
 	}
 	for _, e := range s.Expect {
 		r.expect(e, now[e.Model])
@@ -183,7 +192,7 @@ func (r *runner) restart(at project.Place) {
 }
 
 // expect compares what is expected of one model.
-func (r *runner) expect(e Expect, records []changelog.Record) {
+func (r *runner) expect(e Expect, got emitted) {
 	m := r.sim.model(e.Model)
 	if m == nil {
 		r.problem(e.At, "", "no model %q%s", e.Model, hint(e.Model, r.sim.modelNames(), "models"))
@@ -191,7 +200,7 @@ func (r *runner) expect(e Expect, records []changelog.Record) {
 	}
 	if e.Records != nil {
 		if want, ok := r.wants(m, *e.Records); ok {
-			r.difference(e, m, want, records)
+			r.difference(e, m, want, got.records)
 		}
 	}
 	if e.Rows != nil {
@@ -201,6 +210,9 @@ func (r *runner) expect(e Expect, records []changelog.Record) {
 	}
 	if late := m.flow.Counters().Late; e.Late != nil && late != *e.Late {
 		r.problem(e.At, e.Model, "%d rows were late, expected %d", late, *e.Late)
+	}
+	if e.LateRows != nil {
+		r.lateDiffer(e, m, got.late)
 	}
 	if e.Watermark != nil {
 		if w := m.flow.Watermark(); w != *e.Watermark {

@@ -37,6 +37,7 @@ type model struct {
 	id       changelog.Identity
 	chained  bool // it reads another model: its epoch ends when those have committed
 	records  []changelog.Record
+	late     [][]types.Value  // rows that came behind their window, with the columns of the flow's LateSchema
 	rows     map[string]*held // what the records add up to
 }
 
@@ -176,7 +177,13 @@ func (s *Simulator) end() {
 		if m.chained {
 			m.flow.Advance(s.clock)
 		}
-		s.commit(m, m.flow.Flush().Delta)
+		out := m.flow.Flush()
+		if out.Late != nil {
+			for i := range out.Late.N {
+				m.late = append(m.late, out.Late.Row(i))
+			}
+		}
+		s.commit(m, out.Delta)
 	}
 }
 

@@ -153,14 +153,27 @@ func (d *document) expect(n *yaml.Node) (out []simulate.Expect) {
 				})
 				e.Rows = &rows
 			}},
-			field{"late", func(_, v *yaml.Node) { late := d.whole(v, "late"); e.Late = &late }},
+			field{"late", func(_, v *yaml.Node) {
+				if v.Kind != yaml.SequenceNode {
+					late := d.whole(v, "late")
+					e.Late = &late
+					return
+				}
+				rows := []simulate.Want{}
+				d.list(v, "late", func(r *yaml.Node) {
+					if o, ok := d.object(r, "a late row"); ok {
+						rows = append(rows, simulate.Want{Object: o})
+					}
+				})
+				e.LateRows = &rows
+			}},
 			field{"watermark", func(_, v *yaml.Node) { w := d.whole(v, "watermark"); e.Watermark = &w }},
 		)
 		switch {
 		case !ok:
 		case e.Model == "":
 			d.report(d.place(item), codeMissingKey, "write model: totals", "an expectation has no model")
-		case e.Records == nil && e.Rows == nil && e.Late == nil && e.Watermark == nil:
+		case e.Records == nil && e.Rows == nil && e.Late == nil && e.LateRows == nil && e.Watermark == nil:
 			d.report(d.place(item), codeMissingKey, "write records: [{op: insert, row: {...}}]", "nothing is expected of model %s", e.Model)
 		default:
 			out = append(out, e)
