@@ -83,7 +83,7 @@ func (g *generator) cell(f types.Field) types.Value {
 // statement makes a table's statement.
 func (g *generator) statement() string {
 	g.depth = 0
-	switch g.IntN(19) {
+	switch g.IntN(22) {
 	case 0, 1:
 		return g.plain()
 	case 2:
@@ -103,6 +103,8 @@ func (g *generator) statement() string {
 		return g.recursive()
 	case 12, 13:
 		return g.groupingSets()
+	case 19, 20, 21:
+		return g.windowed()
 	case 10:
 		g.aliases = []string{"r"}
 		return "SELECT " + g.columns("r") + " FROM events AS r" + g.where() + " LATEST BY (" + pick(g, "k", "a", "k, a", "r.f") + ")"

@@ -174,7 +174,7 @@ CREATE AGGREGATE sf.sum(float8) (sfunc = sf.s_double, stype = numeric, initcond 
 CREATE AGGREGATE sf.sum(jsonb) (sfunc = sf.s_json, stype = numeric, initcond = '0', finalfunc = sf.f_double);
 CREATE AGGREGATE sf.sum(text) (sfunc = sf.s_none, stype = numeric, initcond = '0', finalfunc = sf.f_double);
 CREATE FUNCTION sf.mean(s numeric, n bigint) RETURNS float8 LANGUAGE sql IMMUTABLE AS
-  'SELECT CASE WHEN n <= 0 THEN NULL WHEN abs(s) < 1e308 OR abs(s) = ''Infinity'' THEN sf.f_div(sf.nearest(s), n) ELSE sf.nearest(s / n) END';
+  'SELECT CASE WHEN n <= 0 OR s = ''NaN'' THEN NULL WHEN abs(s) < 1e308 OR abs(s) = ''Infinity'' THEN sf.f_div(sf.nearest(s), n) ELSE sf.nearest(s / n) END';
 CREATE TYPE sf.sum_count AS (s numeric, n bigint);
 CREATE FUNCTION sf.a_long(a sf.sum_count, x bigint) RETURNS sf.sum_count LANGUAGE plpgsql IMMUTABLE AS
   'BEGIN IF x IS NOT NULL THEN a.s := a.s + x; a.n := a.n + 1; END IF; RETURN a; END';

@@ -225,6 +225,9 @@ func (t *translator) convert(to string, x syntax.Expr) {
 
 func (t *translator) function(e *syntax.Call) {
 	name := strings.ToUpper(e.Name.Name)
+	if t.windowFunction(e) {
+		return
+	}
 	if a, ok := agg.Lookup(name); ok {
 		t.aggregate(a.Name, e)
 		return
@@ -279,9 +282,6 @@ func (t *translator) function(e *syntax.Call) {
 }
 
 func (t *translator) aggregate(name string, e *syntax.Call) {
-	if e.Over != nil {
-		panic("OVER of " + name)
-	}
 	if t.statistic(name, e) {
 		return
 	}
@@ -304,6 +304,7 @@ func (t *translator) aggregate(name string, e *syntax.Call) {
 	}
 	t.add(")")
 	t.filter(e)
+	t.over(e.Over)
 }
 
 func (t *translator) filter(e *syntax.Call) {
@@ -333,6 +334,7 @@ func (t *translator) statistic(name string, e *syntax.Call) bool {
 		return false
 	}
 	t.filter(e)
+	t.over(e.Over)
 	t.add(")")
 	return true
 }

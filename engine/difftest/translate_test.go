@@ -129,6 +129,7 @@ func (t *translator) selectClause(s *syntax.Select) {
 		t.expr(s.Where.Expr)
 	}
 	t.group(s)
+	t.namedWindows(s.Windows)
 }
 
 // latest writes LATEST BY over rows that are only added: the newest of each key by time, then by arrival; a
@@ -314,6 +315,16 @@ func hasAggregate(e syntax.Expr) (found bool) {
 	return found
 }
 
+func hasOver(e syntax.Expr) (found bool) {
+	syntax.Walk(e, func(n syntax.Expr) bool {
+		if c, ok := n.(*syntax.Call); ok && c.Over != nil {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
 // group writes GROUP BY and HAVING. A select of aggregates alone has no row while nothing is counted.
 func (t *translator) group(s *syntax.Select) {
 	aggregates := s.Having != nil && hasAggregate(s.Having.Expr)
@@ -325,7 +336,7 @@ func (t *translator) group(s *syntax.Select) {
 		keys = g.Items
 		if g.All {
 			for _, it := range s.Items {
-				if !hasAggregate(it.Expr) {
+				if !hasAggregate(it.Expr) && !hasOver(it.Expr) {
 					keys = append(keys, it.Expr)
 				}
 			}
