@@ -59,6 +59,7 @@ func (o *offers) continuations(p int) {
 		defer o.operators(p) // the next clause is likelier
 	case "ORDER":
 		defer o.operators(p)
+		o.afterCall(p)
 		o.keywords(groupFirst, "DESC", "ASC", "NULLS FIRST", "NULLS LAST", "NULLS")
 	}
 	o.clauses(clauseRanks[cl])
@@ -196,7 +197,7 @@ func (o *offers) continueInside(p int, cl string) {
 	case "CAST":
 		o.keywords(groupFirst, "AS")
 	case "OVER":
-		o.keywords(groupFirst, "ORDER BY", "PARTITION BY", "DESC", "ASC", "NULLS FIRST", "NULLS LAST", "NULLS", "ROWS BETWEEN", "ROWS", "RANGE", "GROUPS", "PRECEDING", "FOLLOWING", "ROW", "AND", "EXCLUDE")
+		o.keywords(groupFirst, "ORDER BY", "PARTITION BY", "DESC", "ASC", "NULLS FIRST", "NULLS LAST", "NULLS", "ROWS BETWEEN", "ROWS", "RANGE", "GROUPS")
 	case "SUBSTRING", "SUBSTR", "EXTRACT":
 		o.keywords(groupFirst, "FROM", "FOR")
 	case "POSITION":

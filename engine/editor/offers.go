@@ -243,29 +243,12 @@ func (o *offers) inCall(p int) bool {
 		o.keywords(groupKeyword, "ROWS", "RANGE", "GROUPS")
 	case o.inside == "OVER" && o.anyKeyword(p, "PARTITION", "ORDER"):
 		o.keywords(groupFirst, "BY")
-	case (o.inside == "OVER") && o.anyKeyword(p, "ROWS", "RANGE", "GROUPS"):
-		o.keywords(groupFirst, "BETWEEN", "UNBOUNDED PRECEDING", "CURRENT ROW")
-	case o.inside == "OVER" && (o.keyword(p, "BETWEEN") || o.keyword(p, "AND")) && o.tok(p-1).Kind == syntax.Word && o.overFrame(open, p):
-		o.keywords(groupFirst, "UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING", "CURRENT ROW")
-	case o.inside == "OVER" && o.keyword(p, "UNBOUNDED"):
-		o.keywords(groupFirst, "PRECEDING", "FOLLOWING")
-	case o.inside == "OVER" && o.keyword(p, "EXCLUDE"):
-		o.keywords(groupFirst, "CURRENT ROW", "TIES", "GROUP", "NO OTHERS")
-	case o.inside == "OVER" && o.keyword(p, "CURRENT"):
-		o.keywords(groupFirst, "ROW")
+	case o.inside == "OVER" && o.overFrame(open, p):
+		o.inFrame(p)
 	default:
 		return false
 	}
 	return true
-}
-
-func (o *offers) overFrame(open, p int) bool {
-	for i := open; i <= p; i++ {
-		if o.anyKeyword(i, "ROWS", "RANGE", "GROUPS") {
-			return true
-		}
-	}
-	return false
 }
 
 // shared offers the columns that the joined relation and one before it have both.

@@ -75,3 +75,35 @@ func windowSignature(name string) (label, result, doc string, ok bool) {
 	}
 	return f.Signature, f.Result, f.Doc, true
 }
+
+// overFrame reports whether the frame of a window has begun.
+func (o *offers) overFrame(open, p int) bool {
+	for i := open; i <= p; i++ {
+		if o.anyKeyword(i, "ROWS", "RANGE", "GROUPS") {
+			return true
+		}
+	}
+	return false
+}
+
+// inFrame offers the words of a frame.
+func (o *offers) inFrame(p int) {
+	switch {
+	case o.anyKeyword(p, "ROWS", "RANGE", "GROUPS"):
+		o.keywords(groupFirst, "BETWEEN", "UNBOUNDED PRECEDING", "CURRENT ROW")
+		o.snippet(groupKeyword, "INTERVAL", "INTERVAL '${1:1 day}'", keywordDoc("INTERVAL"))
+	case o.keyword(p, "BETWEEN"), o.keyword(p, "AND"):
+		o.keywords(groupFirst, "UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING", "CURRENT ROW")
+		o.snippet(groupKeyword, "INTERVAL", "INTERVAL '${1:1 day}'", keywordDoc("INTERVAL"))
+	case o.tok(p).Is("UNBOUNDED"), o.tok(p).Kind == syntax.Number, o.tok(p).Kind == syntax.Text:
+		o.keywords(groupFirst, "PRECEDING", "FOLLOWING")
+	case o.tok(p).Is("EXCLUDE"):
+		o.keywords(groupFirst, "CURRENT ROW", "TIES", "GROUP", "NO OTHERS")
+	case o.tok(p).Is("CURRENT"):
+		o.keywords(groupFirst, "ROW")
+	case o.tok(p).Is("NO"):
+		o.keywords(groupFirst, "OTHERS")
+	default:
+		o.keywords(groupFirst, "AND", "EXCLUDE")
+	}
+}

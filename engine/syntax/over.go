@@ -76,17 +76,19 @@ type Bound struct {
 	N    Expr
 }
 
-// over reads OVER behind a call; nil when none follows. A word behind OVER is the name of a window unless it is one
-// that a clause starts with.
+// over reads OVER behind a call; nil when none follows.
 func (p *parser) over() *Over {
-	t, next := p.peek(), p.peekAt(1)
-	if !t.is("OVER") || !next.symbol("(") && (next.Kind != Word || aliasEnds[strings.ToUpper(next.Text)]) {
+	t := p.peek()
+	if !p.word("OVER") {
 		return nil
 	}
-	p.take()
-	if next.Kind == Word {
+	switch next := p.peek(); {
+	case next.Kind == Word && !aliasEnds[strings.ToUpper(next.Text)]:
 		name := p.ident("the name of a window")
 		return &Over{Pos: p.span(t.Pos), Bare: true, Base: &name}
+	case !next.symbol("("):
+		p.expected("a window in parentheses, or its name, after OVER")
+		return nil
 	}
 	o := p.windowDefinition()
 	o.Pos = p.span(t.Pos)
