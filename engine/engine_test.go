@@ -210,6 +210,25 @@ func TestStatementsAreBounded(t *testing.T) {
 	}
 }
 
+// Stars of queries of stars multiply, and a list of equal names is numbered: both end early.
+func TestColumnsAreBounded(t *testing.T) {
+	stars := "SELECT symbol FROM trades"
+	for range 5 {
+		stars = "SELECT " + strings.Repeat("a.*, ", 30) + "a.symbol FROM (" + stars + ") a"
+	}
+	for _, sql := range []string{stars, "SELECT " + strings.Repeat("symbol, ", 8000) + "symbol FROM trades"} {
+		_, problems := engine.Compile(sql, demo, engine.TableMode, engine.Options{})
+		if !slices.ContainsFunc(problems, func(d engine.Diagnostic) bool { return d.Code == "too-large" }) {
+			t.Errorf("%d problems, none of them too-large", len(problems))
+		}
+	}
+	// Names are compared as everywhere, without their case, also where one letter has several forms.
+	p := compile(t, "SELECT symbol, SYMBOL, 1 AS K, qty AS a, qty FROM trades", engine.TableMode)
+	if got := p.Output().String(); got != "symbol String, SYMBOL_2 String, K Long, a Long, qty Long" {
+		t.Error(got)
+	}
+}
+
 // FuzzCompile holds that no text makes the compiler panic or hang, that diagnostics lie in the text, and that what
 // compiles explains itself the same way after another optimization and makes a flow.
 func FuzzCompile(f *testing.F) {

@@ -106,7 +106,7 @@ var codes = []CodeInfo{
 
 	{"too-deep", syntax.Error, groupLimits, "Expressions or queries are nested deeper than the engine reads."},
 	{"too-long", syntax.Error, groupLimits, "The statement is larger than the engine reads."},
-	{CodeTooLarge, syntax.Error, groupLimits, "Too many relations, grouping sets, or windows that one row belongs to."},
+	{CodeTooLarge, syntax.Error, groupLimits, "Too many relations, columns, grouping sets, or windows that one row belongs to."},
 
 	{CodeTextInSum, syntax.Warning, groupSurprise, "Text contributes nothing to a numeric aggregate. Use -> instead of ->>, or TO_DOUBLE."},
 }

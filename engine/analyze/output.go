@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/streamsforge/streamsforge/engine/expr"
 	"github.com/streamsforge/streamsforge/engine/syntax"
@@ -15,7 +16,7 @@ type outputs struct {
 	exprs  []expr.Expr
 	names  []string
 	fields types.Schema
-	// taken are the names in lower case, with the number that the next implicit one of the name tries.
+	// taken are the names, folded, with the number that the next implicit one of the name tries.
 	taken map[string]int
 	// ok says that every item is bound.
 	ok         bool
@@ -74,10 +75,17 @@ func (q *selecting) field(e syntax.Expr) types.Field {
 
 // add appends an output column. An implicit name that is taken gets a number; an alias that is taken is an error.
 func (q *selecting) add(it *syntax.SelectItem, name string, e expr.Expr, declared types.Field) {
+	if len(q.out.fields) >= maxColumns {
+		if q.out.ok {
+			q.report(it, CodeTooLarge, "name the columns that are needed", "a query gives out more than %d columns", maxColumns)
+			q.out.ok = false
+		}
+		return
+	}
 	if q.out.taken == nil {
 		q.out.taken = map[string]int{}
 	}
-	key := strings.ToLower(name)
+	key := fold(name)
 	if q.out.taken[key] > 0 {
 		if it.Alias != nil {
 			q.report(it.Alias, CodeDuplicateColumn, "choose another alias", "two columns are called %q", name)
@@ -87,12 +95,12 @@ func (q *selecting) add(it *syntax.SelectItem, name string, e expr.Expr, declare
 		again := ""
 		for n, taken := q.out.taken[key], 1; taken > 0; n++ {
 			again = name + "_" + strconv.Itoa(n)
-			taken = q.out.taken[strings.ToLower(again)]
+			taken = q.out.taken[fold(again)]
 			q.out.taken[key] = n + 1
 		}
 		q.warn(it, CodeDuplicateColumn, "give it an alias with AS", "two columns are called %q; this one becomes %q", name, again)
 		name = again
-		key = strings.ToLower(again)
+		key = fold(again)
 	}
 	q.out.taken[key] = max(q.out.taken[key], 2)
 	if e.Kind() == types.Unknown {
@@ -110,6 +118,20 @@ func (q *selecting) add(it *syntax.SelectItem, name string, e expr.Expr, declare
 	q.out.names = append(q.out.names, name)
 	q.out.fields = append(q.out.fields, f)
 }
+
+// fold brings names that differ only by case to one form.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, name)
+}
+
+// maxColumns bounds what a query gives out: stars over queries of stars multiply.
+const maxColumns = 5000
 
 // selectList is the clause of a binder of a select item.
 const selectList = "the select list"

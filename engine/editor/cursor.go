@@ -20,8 +20,9 @@ type cursor struct {
 	prefix   string
 	// word is the placeholder's token; prev is the token before it, -1 at the start.
 	word, prev int
-	// open are the parentheses around the cursor, outermost first.
-	open []int
+	// open are the parentheses around the cursor, outermost first; closes are the closing ones of all.
+	open   []int
+	closes map[int]int
 
 	selects map[int]*syntax.Select
 	queries map[int]*syntax.Query
@@ -59,23 +60,35 @@ func place(src string, offset int, cat analyze.Catalog, mode analyze.Mode) (c *c
 			c.word, c.prev = i, i-1
 		}
 	}
-	c.index()
-	return c, true
+	return c, c.index()
 }
 
-// index finds the parentheses around the cursor and the queries of the tree.
-func (c *cursor) index() {
-	for i := 0; i <= c.prev; i++ {
-		switch t := c.tokens[i]; {
-		case t.IsSymbol("("):
-			c.open = append(c.open, i)
-		case t.IsSymbol(")") && len(c.open) > 0:
-			c.open = c.open[:len(c.open)-1]
+// maxNesting bounds the parentheses around a cursor: the parser refuses more, and work grows with them.
+const maxNesting = 200
+
+// index finds the parentheses around the cursor and the queries of the tree; false when they are too many.
+func (c *cursor) index() bool {
+	c.closes = map[int]int{}
+	var open []int
+	for i, t := range c.tokens {
+		if i == c.prev+1 {
+			c.open = append([]int(nil), open...)
 		}
+		switch {
+		case t.IsSymbol("("):
+			open = append(open, i)
+		case t.IsSymbol(")") && len(open) > 0:
+			c.closes[open[len(open)-1]] = i
+			open = open[:len(open)-1]
+		}
+	}
+	if len(c.open) > maxNesting {
+		return false
 	}
 	c.selects, c.queries = map[int]*syntax.Select{}, map[int]*syntax.Query{}
 	c.memo = map[*syntax.Query][]column{}
 	c.collect(reflect.ValueOf(c.query))
+	return true
 }
 
 // collect finds the queries of the tree by where they start.
@@ -139,16 +152,8 @@ func (c *cursor) opensQuery(i int) bool {
 
 // closing is the token that closes a parenthesis, or the end of the text.
 func (c *cursor) closing(open int) int {
-	depth := 0
-	for i := open; i < len(c.tokens)-1; i++ {
-		switch {
-		case c.tok(i).IsSymbol("("):
-			depth++
-		case c.tok(i).IsSymbol(")"):
-			if depth--; depth == 0 {
-				return i
-			}
-		}
+	if end, closed := c.closes[open]; closed {
+		return end
 	}
 	return len(c.tokens) - 1
 }

@@ -34,7 +34,9 @@ func Hover(sql string, offset int, cat analyze.Catalog, mode analyze.Mode) *Tip 
 	}
 	tok := t.tokens[i]
 	c := &cursor{text: t, cat: cat, mode: mode, from: tok.Pos.Offset, to: tok.Pos.End, word: i, prev: i - 1}
-	c.index()
+	if !c.index() {
+		return nil
+	}
 	tip := c.about(i)
 	if tip != nil {
 		tip.From, tip.To = tok.Pos.Offset, tok.Pos.End

@@ -106,6 +106,9 @@ func (c *cursor) output(q *syntax.Query, ctes []named) []column {
 	return cols
 }
 
+// maxGuessed bounds the columns of a query that does not compile: stars of stars multiply.
+const maxGuessed = 2000
+
 // guess reads the columns of a query that does not compile off its select list.
 func (c *cursor) guess(q *syntax.Query, ctes []named) []column {
 	for _, cte := range q.With {
@@ -126,6 +129,9 @@ func (c *cursor) guess(q *syntax.Query, ctes []named) []column {
 	var out []column
 	in := c.sources(s, ctes)
 	for _, item := range s.Items {
+		if len(out) > maxGuessed {
+			break
+		}
 		switch ref, isRef := item.Expr.(*syntax.ColumnRef); {
 		case item.Star:
 			for _, src := range in {
