@@ -144,3 +144,17 @@ func (p *Program) Query() *plan.Query { return p.query }
 
 // NewFlow makes an empty flow.
 func (p *Program) NewFlow() *flow.Flow { return flow.New(p.query) }
+
+// Partition cuts the program of a table into stages for 2 to 16 partitions; an error says why it cannot.
+func (p *Program) Partition(partitions int) (*plan.Physical, error) {
+	return plan.Cut(p.query, partitions)
+}
+
+// NewPartitioned makes an empty state in several partitions; run runs the tasks of a step.
+func (p *Program) NewPartitioned(partitions int, run flow.Executor) (*flow.Partitioned, error) {
+	cut, err := p.Partition(partitions)
+	if err != nil {
+		return nil, err
+	}
+	return flow.NewPartitioned(cut, run), nil
+}

@@ -15,7 +15,7 @@ import (
 
 // Command is one block of a script: a line of words, and the text up to the dashes.
 type Command struct {
-	// Name is the first word: source, table, pipeline, invalid, parse, plan, step, advance, rows, metrics, restart,
+	// Name is the first word: source, table, pipeline, invalid, parse, plan, stages, step, advance, rows, metrics, restart,
 	// reset.
 	Name string
 	// Words are the other words; key=value words are in Options.
@@ -40,6 +40,8 @@ func (w *World) Run(c Command) (output string, held bool, err error) {
 		output = runParse(c.Input)
 	case "plan":
 		output, err = w.runPlan(c)
+	case "stages":
+		output, err = w.runStages(c)
 	case "step":
 		var rows []Event
 		if rows, err = w.parseRows(c.Input); err == nil {
@@ -138,7 +140,16 @@ func (w *World) runDefine(c Command, mode engine.Mode) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	p, problems := w.Define(c.word(0), strings.TrimSpace(c.Input), mode, o)
+	partitions := w.partitions()
+	if v, ok := c.Options["parallel"]; ok {
+		if partitions, err = strconv.Atoi(v); err != nil {
+			return "", err
+		}
+		if refused := w.refused(strings.TrimSpace(c.Input), mode, o, partitions); refused != nil {
+			return refused.Error(), nil
+		}
+	}
+	p, problems := w.define(c.word(0), strings.TrimSpace(c.Input), mode, o, partitions)
 	var b strings.Builder
 	if p != nil {
 		b.WriteString(p.Output().String())

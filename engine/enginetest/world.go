@@ -28,17 +28,19 @@ const (
 	Coalesced
 	// Joined puts the rows of all steps up to a look into one epoch.
 	Joined
+	// Parallel runs every table that can in four partitions.
+	Parallel
 	// Oracle compares every table with the reference after every step, and every pipeline's results so far.
 	Oracle
 )
 
-var variantNames = [...]string{"as-written", "restarted", "single-rows", "coalesced", "joined", "oracle"}
+var variantNames = [...]string{"as-written", "restarted", "single-rows", "coalesced", "joined", "parallel", "oracle"}
 
 func (v Variant) String() string { return variantNames[v] }
 
 // Variants lists all of them.
 func Variants() []Variant {
-	return []Variant{AsWritten, Restarted, SingleRows, Coalesced, Joined, Oracle}
+	return []Variant{AsWritten, Restarted, SingleRows, Coalesced, Joined, Parallel, Oracle}
 }
 
 // World is a small world of sources, tables and pipelines in memory. It is the engine with the simplest possible
@@ -59,7 +61,8 @@ type entity struct {
 	mode     engine.Mode
 	options  engine.Options
 	program  *engine.Program // nil: a source
-	flow     *flow.Flow
+	flow     flow.Runner
+	parts    int             // partitions of a table, 1 for everything else
 	rows     map[string]*Row // served rows of a table, by visible values
 	results  []Row           // everything a pipeline gave
 	delta    []Row           // what the last commit gave, with hidden time
@@ -123,12 +126,17 @@ func (w *World) Declare(r engine.Relation) { w.entities = append(w.entities, &en
 
 // Define adds a table or a pipeline. The rows that its inputs hold by then are its first epoch.
 func (w *World) Define(name, sql string, mode engine.Mode, o engine.Options) (*engine.Program, []engine.Diagnostic) {
+	return w.define(name, sql, mode, o, w.partitions())
+}
+
+func (w *World) define(name, sql string, mode engine.Mode, o engine.Options, partitions int) (*engine.Program, []engine.Diagnostic) {
 	w.look()
 	p, problems := engine.Compile(sql, w, mode, o)
 	if p == nil {
 		return nil, problems
 	}
-	e := &entity{relation: p.Relation(name), mode: mode, options: o, program: p, flow: p.NewFlow(), rows: map[string]*Row{}}
+	e := &entity{relation: p.Relation(name), mode: mode, options: o, program: p, rows: map[string]*Row{}, parts: partitions}
+	e.start()
 	w.entities = append(w.entities, e)
 	w.backfill(e)
 	return p, problems
@@ -238,7 +246,7 @@ func (w *World) Restart() {
 			continue
 		}
 		snapshot := e.flow.Snapshot(nil)
-		e.flow = e.program.NewFlow()
+		e.start()
 		if err := e.flow.Restore(snapshot); err != nil {
 			w.fail(fmt.Errorf("restore %s: %w", e.relation.Name, err))
 		}
