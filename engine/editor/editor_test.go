@@ -46,7 +46,7 @@ func TestComplete(t *testing.T) {
 		{engine.TableMode, "SELECT t.| FROM trades t JOIN quotes q ON t.symbol = q.symbol", "symbol price qty legs * _ts !bid !SUM"},
 		{engine.TableMode, "SELECT q.b| FROM trades t JOIN quotes q ON t.symbol = q.symbol", "bid !symbol"},
 		{engine.TableMode, "SELECT sym| FROM trades t JOIN quotes q ON t.symbol = q.symbol", "symbol"},
-		{engine.TableMode, "SELECT * FROM trades t JOIN quotes q ON |", "t.symbol price qty legs q.symbol bid t q !SUM"},
+		{engine.TableMode, "SELECT * FROM trades t JOIN quotes q ON |", "t.symbol_=_q.symbol t.symbol price qty legs q.symbol bid t q !SUM"},
 		{engine.TableMode, "SELECT * FROM trades t JOIN quotes q |", "ON USING !AS !WITHIN"},
 		{engine.PipelineMode, "SELECT * FROM trades t JOIN quotes q |", "ON USING WITHIN"},
 		{engine.PipelineMode, "SELECT * FROM trades t JOIN quotes q WITHIN 5 |", "SECONDS MINUTES HOURS MILLISECONDS"},

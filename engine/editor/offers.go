@@ -406,11 +406,15 @@ func (o *offers) relations() {
 	for _, q := range o.queriesBefore(o.stack) {
 		o.add(Item{Label: q.name, Kind: KindQuery, Insert: q.name, Detail: "WITH", Doc: columnList(q.columns), group: groupFirst})
 	}
+	can := map[plan.InputKind]bool{}
+	for _, kind := range []plan.InputKind{plan.Source, plan.Table, plan.Pipeline} {
+		can[kind] = o.mode == analyze.Table || pipelineReads(kind, o.keyword(o.prev, "JOIN"))
+	}
 	names := append([]string(nil), o.cat.Names()...)
 	sort.Strings(names)
 	for _, n := range names {
 		for _, r := range o.cat.Relations(n) {
-			if o.mode == analyze.Pipeline && !readable(r, o.clauseWord()) {
+			if !can[r.Kind] {
 				continue
 			}
 			o.add(Item{Label: n, Kind: KindRelation, Insert: n, Detail: r.Kind.String(), Doc: r.Schema.String(), group: groupColumn})
@@ -420,14 +424,6 @@ func (o *offers) relations() {
 	o.snippet(groupKeyword, "UNNEST", "UNNEST(${1:array}) AS ${2:element}", keywordDoc("UNNEST"))
 	o.keywords(groupKeyword, "LATERAL")
 	o.snippet(groupKeyword, "(SELECT ...)", "(SELECT ${1:*} FROM ${2:relation}) AS ${3:alias}", "A query as a relation.")
-}
-
-// clauseWord is the keyword before the relation: FROM, JOIN or a comma.
-func (o *offers) clauseWord() string { return upper(o.tok(o.prev)) }
-
-// readable reports whether a pipeline can read a relation at a place: a source anywhere, a table where it is joined.
-func readable(r analyze.Relation, after string) bool {
-	return r.Kind == plan.Source || r.Kind == plan.Table && after == "JOIN"
 }
 
 func columnList(cols []column) string {
@@ -447,6 +443,9 @@ func (o *offers) operand(p int) {
 		for _, c := range s.columns {
 			seen[strings.ToLower(c.Name)]++
 		}
+	}
+	if o.keyword(p, "ON") && o.inside == "" {
+		o.joinConditions(in)
 	}
 	for _, s := range in {
 		group := groupColumn
@@ -531,6 +530,26 @@ func (o *offers) operand(p int) {
 	o.snippet(groupKeyword, "CAST", "CAST(${1:x} AS ${2:TEXT})", keywordDoc("CAST"))
 	o.snippet(groupKeyword, "EXISTS", "EXISTS (SELECT 1 FROM ${1:relation} WHERE ${2:condition})", keywordDoc("EXISTS"))
 	o.snippet(groupKeyword, "INTERVAL", "INTERVAL '${1:1 day}'", keywordDoc("INTERVAL"))
+}
+
+// joinConditions offers equalities between the joined relation and those before it, over columns of one name.
+func (o *offers) joinConditions(in []source) {
+	right := -1
+	for i, s := range in {
+		if !s.outer && s.at > 0 && s.at < o.from {
+			right = i // the last relation before the cursor
+		}
+	}
+	for i := 0; i < right; i++ {
+		for _, l := range in[i].columns {
+			for _, r := range in[right].columns {
+				if in[i].kind != "element" && strings.EqualFold(l.Name, r.Name) && l.Stored() == r.Stored() {
+					text := in[i].alias + "." + l.Name + " = " + in[right].alias + "." + r.Name
+					o.add(Item{Label: text, Kind: KindSnippet, Insert: text, Detail: l.describe(), group: groupFirst})
+				}
+			}
+		}
+	}
 }
 
 // windowColumns offers what a window adds to its rows.

@@ -1,4 +1,5 @@
 import {
+  acceptCompletion,
   autocompletion,
   type Completion,
   type CompletionContext,
@@ -375,6 +376,8 @@ export function createSqlView(o: SqlViewOptions): EditorView {
           return true;
         },
       },
+      // Tab takes what is offered, and else leaves the editor as everywhere on the page.
+      { key: "Tab", run: acceptCompletion },
       ...closeBracketsKeymap,
       ...completionKeymap,
       ...lintKeymap,

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useBlocker, useNavigate, useParams } from "@tanstack/react-router";
 import { AlignLeft, CircleAlert, CircleCheck, Play, Save, TriangleAlert } from "lucide-react";
 import { lazy, Suspense, useCallback, useId, useRef, useState } from "react";
 import { PageHeader } from "@/components/page-header";
@@ -71,6 +71,14 @@ function EditQuery({ mode, entity }: { mode: Mode; entity?: Table | Pipeline }) 
   const [validation, setValidation] = useState<Validation | null>(null);
   const [notice, setNotice] = useState("");
   const editor = useRef<SqlEditorHandle>(null);
+  const saved = useRef(false);
+  const changed = () =>
+    !saved.current &&
+    (name !== (entity?.name ?? "") || description !== (entity?.description ?? "") || sql !== (entity?.sql ?? ""));
+  useBlocker({
+    shouldBlockFn: () => changed() && !window.confirm("Leave without saving?"),
+    enableBeforeUnload: changed,
+  });
   const ids = useId();
   const format = useCallback(async () => {
     try {
@@ -103,10 +111,11 @@ function EditQuery({ mode, entity }: { mode: Mode; entity?: Table | Pipeline }) 
       return;
     }
     try {
-      const saved = await save.mutateAsync({ name: name.trim(), description, sql, start });
+      const answer = await save.mutateAsync({ name: name.trim(), description, sql, start });
+      saved.current = true;
       await client.invalidateQueries();
       const to = mode === "table" ? ("/tables/$key" as const) : ("/pipelines/$key" as const);
-      await navigate({ to, params: { key: saved.id } });
+      await navigate({ to, params: { key: answer.id } });
     } catch {
       // The refusal is shown above the form.
     }

@@ -324,6 +324,20 @@ describe("writing a statement", () => {
     await page.getByRole("link", { name: "Edit SQL" }).click();
     await page.getByRole("heading", { name: "Edit by_venue" }).waitFor();
     await until("the statement is there", async () => (await text()).startsWith("SELECT venue"));
+
+    // Changes are not lost by a wrong click.
+    await page.keyboard.type("-- ");
+    let asked = "";
+    page.once("dialog", (dialog) => {
+      asked = dialog.message();
+      void dialog.dismiss();
+    });
+    await page
+      .getByRole("navigation", { name: "Main" })
+      .getByRole("link", { name: /Sources/ })
+      .click();
+    await until("the question", async () => asked === "Leave without saving?");
+    await page.getByRole("heading", { name: "Edit by_venue" }).waitFor();
   });
 
   it("is for those who may change definitions", async () => {
@@ -393,7 +407,7 @@ describe("the shell", () => {
       problems.push(...(await faults()));
     }
     expect(problems).toEqual([]);
-  });
+  }, 240_000);
 
   it("says when the server cannot be reached, and recovers", async () => {
     await enter();
