@@ -18,7 +18,8 @@ import (
 //
 // Every row of the input is kept; the rows of a partition are a sorted list. At the flush the functions are computed for
 // the rows as they were and as they are, and rows whose values differ are given out. When every function of a row looks
-// back only (Call.Running), the rows before the first change are not computed.
+// back only (Call.Running), the rows before the first change are not computed, and aggregates from the first row on are
+// kept for each partition: what a change costs is the rows behind it.
 type Over struct {
 	parts   *groups
 	kernels []*expr.Kernel
@@ -55,6 +56,7 @@ func NewOver(in types.Schema, partition []expr.Expr, order []agg.OrderKey, calls
 		o.kernels = append(o.kernels, expr.Compile(k.X))
 	}
 	o.values = newOverValues(kinds[:len(in)], order, calls)
+	o.values.peerOf, o.values.rowOf = o.peer, o.row
 	return o
 }
 
@@ -102,6 +104,7 @@ func (o *Over) grow() {
 		o.fresh = append(o.fresh, nil)
 		o.seen = append(o.seen, false)
 	}
+	o.values.grow(len(o.lists))
 }
 
 // Advance does nothing: windows of rows do not depend on time.
@@ -114,7 +117,7 @@ func (o *Over) Flush(emit Emit) {
 	}
 	for _, g := range o.touched {
 		o.merge(g)
-		o.compare(o.merged)
+		o.compare(g, o.merged)
 		o.settle(g)
 		o.seen[g] = false
 	}
@@ -126,6 +129,7 @@ func (o *Over) Flush(emit Emit) {
 	for _, g := range o.touched {
 		if len(o.lists[g]) == 0 {
 			o.lists[g] = nil
+			o.values.release(g)
 			o.parts.table.Remove(g)
 			removed = true
 		}
@@ -144,6 +148,11 @@ func (o *Over) merge(g uint32) {
 	list, fresh := o.lists[g], o.fresh[g]
 	slices.SortFunc(fresh, o.less)
 	o.merged = o.merged[:0]
+	for few := 8*len(fresh) < len(list); few && len(fresh) > 0; fresh = fresh[1:] {
+		at, _ := slices.BinarySearchFunc(list, fresh[0], o.less)
+		o.merged = append(append(o.merged, list[:at]...), fresh[0])
+		list = list[at:]
+	}
 	for len(list)+len(fresh) > 0 {
 		if len(fresh) == 0 || len(list) > 0 && o.less(list[0], fresh[0]) < 0 {
 			o.merged, list = append(o.merged, list[0]), list[1:]
@@ -176,7 +185,7 @@ func (o *Over) less(a, b uint32) int {
 }
 
 // compare computes the rows of a partition before and after the changes and gives out what differs.
-func (o *Over) compare(rows []uint32) {
+func (o *Over) compare(g uint32, rows []uint32) {
 	from := slices.IndexFunc(rows, func(id uint32) bool { return *o.weight.At(id) != *o.was.At(id) })
 	if from < 0 {
 		return
@@ -187,8 +196,8 @@ func (o *Over) compare(rows []uint32) {
 	for from > 0 && bytes.Equal(o.peer(rows[from-1]), o.peer(rows[from])) {
 		from--
 	}
-	o.compute(&o.old, rows, from, &o.was)
-	o.compute(&o.now, rows, from, &o.weight)
+	o.values.compute(g, o.enter(&o.old, rows, from, &o.was), true, &o.old)
+	o.values.compute(g, o.enter(&o.now, rows, from, &o.weight), false, &o.now)
 	i, j := 0, 0
 	for i < len(o.old.place) || j < len(o.now.place) {
 		switch {
@@ -214,20 +223,15 @@ func (o *Over) change(rows []uint32, r *overRows, i int, w int64) {
 	o.changes.EndRow(w)
 }
 
-// compute fills r with the values of the rows from a place on. What is taken back more often than it was added is a
-// debt and no row; what is there several times is several rows.
-func (o *Over) compute(r *overRows, rows []uint32, from int, weight *zset.Slab[int64]) {
+// enter gives the rows of a partition to the functions and returns how many are before a place in the list. r gets the
+// places of those from there on. What is taken back more often than it was added is a debt and no row; what is there
+// several times is several rows.
+func (o *Over) enter(r *overRows, rows []uint32, from int, weight *zset.Slab[int64]) (first int) {
 	r.reset()
 	o.values.reset()
-	first := 0
 	for at, id := range rows {
-		w := *weight.At(id)
-		if w <= 0 {
-			continue
-		}
-		peer, row := o.peer(id), o.row(id)
-		for range w {
-			o.values.add(peer, row)
+		for range max(*weight.At(id), 0) {
+			o.values.ids = append(o.values.ids, id)
 			if at >= from {
 				r.place = append(r.place, at)
 			} else {
@@ -235,7 +239,7 @@ func (o *Over) compute(r *overRows, rows []uint32, from int, weight *zset.Slab[i
 			}
 		}
 	}
-	o.values.compute(first, r)
+	return first
 }
 
 // peer is the cells by which a row is ordered.
@@ -304,12 +308,19 @@ func (o *Over) Restore(b []byte) error {
 		o.lists[g] = list
 	}
 	o.grow()
-	return s.end()
+	if err := s.end(); err != nil {
+		return err
+	}
+	for g, list := range o.lists {
+		o.enter(&o.now, list, len(list), &o.weight)
+		o.values.fold(uint32(g))
+	}
+	return nil
 }
 
 // StateBytes is the memory of rows and lists.
 func (o *Over) StateBytes() int64 {
-	n := o.parts.table.StateBytes() + o.table.StateBytes() + o.weight.Bytes() + o.was.Bytes()
+	n := o.parts.table.StateBytes() + o.table.StateBytes() + o.weight.Bytes() + o.was.Bytes() + o.values.bytes()
 	for g := range o.lists {
 		n += int64(4*(cap(o.lists[g])+cap(o.fresh[g])) + 49)
 	}

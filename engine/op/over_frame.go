@@ -16,15 +16,21 @@ import (
 type overFrame struct {
 	def   over.Frame
 	calls []agg.Call
+	// kept says that the aggregates of each partition hold all of its rows from flush to flush. They are not part of a
+	// snapshot: its rows are.
+	kept bool
 
 	columns []int // that the aggregates read, sorted
 	batch   *zset.Builder
 	states  *agg.Table
+	part    uint32 // whose aggregates move
 	list    *agg.Results
 	results []zset.Column // of each aggregate
 	picked  []int         // of each computed row, its place in the results
-	from    []int         // of each row, the first of its frame
+	from    []int         // of each computed row, the first of its frame
 	to      []int         // and the one after the last
+	first   int           // the first computed row
+	loaded  int           // the first row of the batch
 	in      [2]int        // rows that the aggregates hold
 	sel     []int32
 	groups  []uint32
@@ -64,23 +70,52 @@ func (f *overFrame) prepare(kinds []types.Kind) {
 	f.list = f.states.NewResults()
 }
 
-// compute finds the frames of all rows and the aggregates of those from first on.
-func (f *overFrame) compute(v *overValues, first int) {
-	n := len(v.rows)
-	f.from, f.to = grow(f.from, n), grow(f.to, n)
-	values := f.orderValues(v)
-	for i := range n {
-		f.from[i] = min(max(f.border(v, values, i, f.def.Start, false), 0), n)
-		f.to[i] = max(min(max(f.border(v, values, i, f.def.End, true), 0), n), f.from[i])
+// compute finds the frames and the aggregates of the rows of a partition from first on.
+func (f *overFrame) compute(v *overValues, part uint32, first int, old bool) {
+	n := len(v.ids)
+	f.from, f.to, f.first = grow(f.from, n-first), grow(f.to, n-first), first
+	if n == first {
+		return
 	}
-	if len(f.calls) > 0 && n > first {
-		f.fold(v, first)
+	values := f.orderValues(v)
+	lowest := n
+	for i := first; i < n; i++ {
+		from := min(max(f.border(v, values, i, f.def.Start, false), 0), n)
+		to := max(min(max(f.border(v, values, i, f.def.End, true), 0), n), from)
+		f.from[i-first], f.to[i-first] = from, to
+		if f.kept {
+			from = min(first, to)
+		}
+		lowest = min(lowest, from)
+	}
+	if len(f.calls) == 0 {
+		return
+	}
+	plus, minus := f.load(v, lowest)
+	f.part, f.in = 0, [2]int{}
+	if f.kept {
+		f.part = part
+		if f.in[1] = first; old {
+			f.in[1] = n
+		}
+	}
+	f.slide(v, plus, minus)
+	switch {
+	case !f.kept:
+		f.states.Release(0)
+	case old:
+		f.move(plus, minus, 0, first) // what the rows as they are have too
+	default:
+		f.move(plus, minus, 0, n)
 	}
 }
 
-// fold moves the aggregates along the frames.
-func (f *overFrame) fold(v *overValues, first int) {
-	for _, row := range v.rows {
+// load makes batches of the columns that the aggregates read, of the rows from lowest on: one that adds them and one that
+// takes them back.
+func (f *overFrame) load(v *overValues, lowest int) (plus, minus *zset.Batch) {
+	f.loaded = lowest
+	for _, id := range v.ids[lowest:] {
+		row := v.rowOf(id)
 		c := 0
 		for k, want := range f.columns {
 			row = zset.SkipCells(row, want-c)
@@ -90,26 +125,28 @@ func (f *overFrame) fold(v *overValues, first int) {
 		}
 		f.batch.EndRow(1)
 	}
-	plus := f.batch.Build()
-	minus := &zset.Batch{N: plus.N, Cols: plus.Cols, Weight: make([]int64, plus.N)}
+	plus = f.batch.Build()
+	minus = &zset.Batch{N: plus.N, Cols: plus.Cols, Weight: make([]int64, plus.N)}
 	for i := range minus.Weight {
 		minus.Weight[i] = -1
 	}
+	return plus, minus
+}
+
+// slide moves the aggregates along the frames and reads them.
+func (f *overFrame) slide(v *overValues, plus, minus *zset.Batch) {
 	f.list.Reset()
 	f.picked = f.picked[:0]
-	f.in = [2]int{}
-	for i := first; i < len(v.rows); i++ {
-		from, to := f.from[i], f.to[i]
-		same := i > first && f.in == [2]int{from, to} && f.def.Exclude == over.ExcludeNothing
-		if !same {
+	for k := range f.from {
+		from, to := f.from[k], f.to[k]
+		if k == 0 || f.in != [2]int{from, to} || f.def.Exclude != over.ExcludeNothing {
 			f.move(plus, minus, from, to)
-			f.excluded(v, i, func(a, b int) { f.add(minus, a, b) })
-			f.states.Read([]uint32{0}, f.list)
-			f.excluded(v, i, func(a, b int) { f.add(plus, a, b) })
+			f.excluded(v, f.first+k, func(a, b int) { f.add(minus, a, b) })
+			f.states.Read([]uint32{f.part}, f.list)
+			f.excluded(v, f.first+k, func(a, b int) { f.add(plus, a, b) })
 		}
 		f.picked = append(f.picked, f.list.Len()-1)
 	}
-	f.states.Release(0)
 	picks := make([]agg.Pick, f.list.Len())
 	for i := range picks {
 		picks[i] = agg.Old(int32(i))
@@ -141,8 +178,8 @@ func (f *overFrame) add(b *zset.Batch, from, to int) {
 	}
 	f.sel, f.groups = f.sel[:0], f.groups[:0]
 	for i := from; i < to; i++ {
-		f.sel = append(f.sel, int32(i))
-		f.groups = append(f.groups, 0)
+		f.sel = append(f.sel, int32(i-f.loaded))
+		f.groups = append(f.groups, f.part)
 	}
 	f.states.Add(b, f.sel, f.groups)
 }
@@ -150,11 +187,11 @@ func (f *overFrame) add(b *zset.Batch, from, to int) {
 // excluded calls out with the stretches of the frame of row i that EXCLUDE leaves out.
 func (f *overFrame) excluded(v *overValues, i int, out func(from, to int)) {
 	clip := func(from, to int) {
-		if from, to = max(from, f.from[i]), min(to, f.to[i]); from < to {
+		if from, to = max(from, f.from[i-f.first]), min(to, f.to[i-f.first]); from < to {
 			out(from, to)
 		}
 	}
-	a, b := v.starts[v.group[i]], v.starts[v.group[i]+1]
+	a, b := v.starts[v.groupOf(i)], v.starts[v.groupOf(i)+1]
 	switch f.def.Exclude {
 	case over.ExcludeRow:
 		clip(i, i+1)
@@ -170,12 +207,12 @@ func (f *overFrame) excluded(v *overValues, i int, out func(from, to int)) {
 func (f *overFrame) nth(v *overValues, i int, n int64) int {
 	// The frame is at most three stretches.
 	var parts [3][2]int
-	at, start := 0, f.from[i]
+	at, start := 0, f.from[i-f.first]
 	f.excluded(v, i, func(from, to int) {
 		parts[at] = [2]int{start, from}
 		at, start = at+1, to
 	})
-	parts[at] = [2]int{start, f.to[i]}
+	parts[at] = [2]int{start, f.to[i-f.first]}
 	if n < 0 {
 		for ; at >= 0; at-- {
 			if parts[at][0] < parts[at][1] {
@@ -197,7 +234,7 @@ func (f *overFrame) nth(v *overValues, i int, n int64) int {
 // border is the first row of the frame of row i, or with end the one after the last. It can lie outside of the
 // partition.
 func (f *overFrame) border(v *overValues, values *orderValues, i int, b over.Bound, end bool) int {
-	n := len(v.rows)
+	n := len(v.ids)
 	switch b.Kind {
 	case over.UnboundedPreceding:
 		return 0
@@ -208,7 +245,7 @@ func (f *overFrame) border(v *overValues, values *orderValues, i int, b over.Bou
 	if end {
 		after = 1
 	}
-	g := v.group[i]
+	g := v.groupOf(i)
 	if f.def.Mode == over.Range && b.Kind != over.CurrentRow {
 		return values.border(v, i, b, end)
 	}
@@ -237,14 +274,13 @@ type orderValues struct {
 
 // orderValues reads the values of the one ORDER BY expression, nil when the frame has no distances of values.
 func (f *overFrame) orderValues(v *overValues) *orderValues {
-	distance := func(b over.Bound) bool { return b.Kind == over.Preceding || b.Kind == over.Following }
-	if f.def.Mode != over.Range || !distance(f.def.Start) && !distance(f.def.End) {
+	if f.def.Mode != over.Range || !f.def.Start.Distant() && !f.def.End.Distant() {
 		return nil
 	}
 	o := &orderValues{double: v.order[0].X.Kind() == types.Double, desc: v.order[0].Desc}
 	first := true
-	for i, rec := range v.peers {
-		c, _, err := zset.ReadCell(rec)
+	for i, id := range v.ids {
+		c, _, err := zset.ReadCell(v.peerOf(id))
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
@@ -265,9 +301,9 @@ func (f *overFrame) orderValues(v *overValues) *orderValues {
 func (o *orderValues) border(v *overValues, i int, b over.Bound, end bool) int {
 	if o.unknown[i] {
 		if end {
-			return v.starts[v.group[i]+1]
+			return v.starts[v.groupOf(i)+1]
 		}
-		return v.starts[v.group[i]]
+		return v.starts[v.groupOf(i)]
 	}
 	less := o.lessThan(i, b, (b.Kind == over.Preceding) != o.desc)
 	lo, hi := o.known[0], o.known[1]

@@ -35,28 +35,24 @@ type overValues struct {
 	frames []*overFrame // the different frames
 	frame  []int        // of each call, -1 where it does not count
 	folded []int        // the position of an aggregate among those of its frame
-	read   []int        // columns that value functions read, sorted
-	at     []int        // of each call, the position of its argument in read, -1 for a constant
 	// running says that no function looks further than the rows that are equal in the order.
 	running bool
+	// all says that a function of a row reads the order of all rows before it.
+	all bool
 
-	peers  [][]byte
-	rows   [][]byte
-	cells  [][][]byte // for each column of read, the cells of the rows
-	group  []int      // of each row, the number of its peer group
-	starts []int      // of each peer group, its first row; then the number of rows
+	ids    []uint32               // the rows; one that is there several times is several
+	peerOf func(id uint32) []byte // the cells by which a row is ordered
+	rowOf  func(id uint32) []byte // the cells of a row
+	at0    int                    // the first row whose peer group is known, the first of its group
+	group  []int                  // of each row from there, the number of its peer group
+	starts []int                  // of each peer group, its first row; then the number of rows
 }
 
 func newOverValues(kinds []types.Kind, order []agg.OrderKey, calls []over.Call) *overValues {
 	v := &overValues{calls: calls, order: order, running: true}
-	wanted := map[int]bool{}
 	for _, c := range calls {
 		v.running = v.running && c.Running()
-		for _, e := range []expr.Expr{c.Arg, c.Default} {
-			if col, ok := e.(*expr.Column); ok {
-				wanted[col.Index] = true
-			}
-		}
+		v.all = v.all || c.What == over.DenseRank
 		at := -1
 		if c.Framed() {
 			for i, f := range v.frames {
@@ -77,57 +73,81 @@ func newOverValues(kinds []types.Kind, order []agg.OrderKey, calls []over.Call) 
 		}
 		v.folded = append(v.folded, folded)
 	}
-	place := map[int]int{}
-	for c := range kinds {
-		if wanted[c] {
-			place[c] = len(v.read)
-			v.read = append(v.read, c)
-		}
-	}
-	v.cells = make([][][]byte, len(v.read))
-	for _, c := range calls {
-		at := -1
-		if col, ok := c.Arg.(*expr.Column); ok {
-			at = place[col.Index]
-		}
-		v.at = append(v.at, at)
-	}
 	for _, f := range v.frames {
+		v.all = v.all || f.def.Mode != over.Rows && (f.def.Start.Distant() || f.def.End.Distant())
+		f.kept = v.running && len(f.calls) > 0 && f.def.Start.Kind == over.UnboundedPreceding
 		f.prepare(kinds)
 	}
 	return v
 }
 
-func (v *overValues) reset() {
-	v.peers, v.rows, v.group, v.starts = v.peers[:0], v.rows[:0], v.group[:0], v.starts[:0]
-	for i := range v.cells {
-		v.cells[i] = v.cells[i][:0]
-	}
-}
+func (v *overValues) reset() { v.ids, v.group, v.starts = v.ids[:0], v.group[:0], v.starts[:0] }
 
-// add appends the next row.
-func (v *overValues) add(peer, row []byte) {
-	n := len(v.rows)
-	if n == 0 || !bytes.Equal(v.peers[n-1], peer) {
-		v.starts = append(v.starts, n)
-	}
-	v.group = append(v.group, len(v.starts)-1)
-	v.peers, v.rows = append(v.peers, peer), append(v.rows, row)
-	c := 0
-	for i, want := range v.read {
-		row = zset.SkipCells(row, want-c)
-		rest := zset.SkipCells(row, 1)
-		v.cells[i] = append(v.cells[i], row[:len(row)-len(rest)])
-		row, c = rest, want+1
-	}
-}
-
-// compute writes the values of the rows from first on.
-func (v *overValues) compute(first int, out *overRows) {
-	n := len(v.rows)
-	v.starts = append(v.starts, n)
+// grow makes room for the kept aggregates of partitions below n.
+func (v *overValues) grow(n int) {
 	for _, f := range v.frames {
-		f.compute(v, first)
+		if f.kept {
+			f.states.Grow(n)
+		}
+	}
+}
+
+// release forgets the kept aggregates of a partition.
+func (v *overValues) release(part uint32) {
+	for _, f := range v.frames {
+		if f.kept {
+			f.states.Release(part)
+		}
+	}
+}
+
+// fold makes the kept aggregates of a partition of its rows.
+func (v *overValues) fold(part uint32) {
+	for _, f := range v.frames {
+		if f.kept {
+			plus, _ := f.load(v, 0)
+			f.part = part
+			f.add(plus, 0, len(v.ids))
+		}
+	}
+}
+
+func (v *overValues) bytes() (n int64) {
+	for _, f := range v.frames {
+		n += f.states.Bytes()
+	}
+	return n
+}
+
+// peers finds the peer groups of the rows from first on, or of all.
+func (v *overValues) peers(first int) {
+	if v.at0 = first; v.all {
+		v.at0 = 0
+	}
+	var before []byte
+	for i := v.at0; i < len(v.ids); i++ {
+		if i == v.at0 || v.ids[i] != v.ids[i-1] {
+			peer := v.peerOf(v.ids[i])
+			if i == v.at0 || !bytes.Equal(peer, before) {
+				v.starts = append(v.starts, i)
+			}
+			before = peer
+		}
+		v.group = append(v.group, len(v.starts)-1)
+	}
+	v.starts = append(v.starts, len(v.ids))
+}
+
+// groupOf is the number of the peer group of a row.
+func (v *overValues) groupOf(i int) int { return v.group[i-v.at0] }
+
+// compute writes the values of the rows of a partition from first on, which is the first row of a peer group. It is
+// called for the rows as they were and then for the rows as they are, which are the same before first.
+func (v *overValues) compute(part uint32, first int, old bool, out *overRows) {
+	n := len(v.ids)
+	v.peers(first)
+	for _, f := range v.frames {
+		f.compute(v, part, first, old)
 	}
 	for i := first; i < n; i++ {
 		for k := range v.calls {
@@ -140,7 +160,7 @@ func (v *overValues) compute(first int, out *overRows) {
 // append appends the value of call k for row i, the j-th that is computed.
 func (v *overValues) append(dst []byte, k, i, j int) []byte {
 	c := &v.calls[k]
-	n, g := len(v.rows), v.group[i]
+	n, g := len(v.ids), v.groupOf(i)
 	switch c.What {
 	case over.Aggregate:
 		return zset.AppendCell(dst, &v.frames[v.frame[k]].results[v.folded[k]], v.frames[v.frame[k]].picked[j])
@@ -187,7 +207,7 @@ func ntile(i, n, parts int64) int64 {
 }
 
 func (v *overValues) shifted(dst []byte, k, i int, by int64) []byte {
-	if at := int64(i) + by; at >= 0 && at < int64(len(v.rows)) {
+	if at := int64(i) + by; at >= 0 && at < int64(len(v.ids)) {
 		return v.cell(dst, k, int(at))
 	}
 	switch d := v.calls[k].Default.(type) {
@@ -199,13 +219,10 @@ func (v *overValues) shifted(dst []byte, k, i int, by int64) []byte {
 	return zset.AppendNullCell(dst)
 }
 
+// columnCell is one cell of a row.
 func (v *overValues) columnCell(column, row int) []byte {
-	for i, c := range v.read {
-		if c == column {
-			return v.cells[i][row]
-		}
-	}
-	panic("BUG: a window function reads a column that is not kept")
+	rec := zset.SkipCells(v.rowOf(v.ids[row]), column)
+	return rec[:len(rec)-len(zset.SkipCells(rec, 1))]
 }
 
 // cell appends the argument of call k in a row; -1 is no row.
@@ -213,8 +230,11 @@ func (v *overValues) cell(dst []byte, k, row int) []byte {
 	if row < 0 {
 		return zset.AppendNullCell(dst)
 	}
-	if v.at[k] >= 0 {
-		return append(dst, v.cells[v.at[k]][row]...)
+	switch arg := v.calls[k].Arg.(type) {
+	case *expr.Column:
+		return append(dst, v.columnCell(arg.Index, row)...)
+	case *expr.Literal:
+		return zset.AppendValue(dst, arg.V)
 	}
-	return zset.AppendValue(dst, v.calls[k].Arg.(*expr.Literal).V)
+	panic("BUG: an argument of a window function is neither a column nor a constant")
 }

@@ -97,3 +97,6 @@ func (f Frame) Shape() string {
 func (k BoundKind) String() string {
 	return [...]string{"UNBOUNDED PRECEDING", "PRECEDING", "CURRENT ROW", "FOLLOWING", "UNBOUNDED FOLLOWING"}[k]
 }
+
+// Distant reports whether the border is at a distance from the row.
+func (b Bound) Distant() bool { return b.Kind == Preceding || b.Kind == Following }
