@@ -3,8 +3,8 @@
 //	streamsforge                      start the server
 //	streamsforge config explain KEY   what a setting means and what it is now
 //	streamsforge healthcheck          exit code 0 while the server answers
-//	streamsforge init|check|test|explain
-//	                                  a project of models, without a server
+//	streamsforge init|check|test|explain|deploy
+//	                                  a project of models; only deploy needs a server
 //	streamsforge version
 //
 // Exit codes: 0 after an ordered stop, 1 for a failure while running, 2 when the server

@@ -39,7 +39,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(serve, newVersion(), newHealthcheck(), newConfig(),
-		newProjectCheck(), newProjectTest(), newProjectExplain(), newProjectInit())
+		newProjectCheck(), newProjectTest(), newProjectExplain(), newProjectInit(), newProjectDeploy())
 	return root
 }
 
