@@ -2,9 +2,11 @@ package systemtest
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
 	"slices"
 	"testing"
+	"testing/fstest"
 
 	"github.com/streamsforge/streamsforge/server/project"
 	"github.com/streamsforge/streamsforge/server/servertest"
@@ -63,7 +65,17 @@ func TestDeployProject(t *testing.T) {
 		}
 	}
 	// Another statement is an update.
-	o.Checked.Model("big_customers").SQL = "SELECT customer_id, total_spend FROM ref('customer_metrics') WHERE total_spend > 50"
+	files := fstest.MapFS{"models/big_customers.sql": {Data: []byte("SELECT customer_id, total_spend FROM ref('customer_metrics') WHERE total_spend > 50")}}
+	for _, name := range []string{"streamsforge.yml", "models/customer_metrics.sql"} {
+		text, err := fs.ReadFile(project.Sample(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	if o, err = project.Open(files); err != nil {
+		t.Fatal(err)
+	}
 	if got, want := actions(false), []string{"unchanged table customer_metrics", "updated table big_customers"}; !slices.Equal(got, want) {
 		t.Errorf("another statement: %v", got)
 	}
