@@ -15,8 +15,10 @@ const maxScans = 256
 type analyzer struct {
 	cat  Catalog
 	mode Mode
-	opts Options
-	ds   []syntax.Diagnostic
+	// lookups says that a table may be read: it is looked up.
+	lookups bool
+	opts    Options
+	ds      []syntax.Diagnostic
 	// inputs are the relations read, each once, with their full layouts.
 	inputs []plan.Input
 	scans  int

@@ -37,6 +37,7 @@ const (
 	CodeNestedLoop         = "nested-loop"
 	CodeCommaJoin          = "comma-join"
 	CodeKeyedChanges       = "keyed-changes"
+	CodeLookup             = "lookup"
 	CodeRetention          = "retention"
 	CodeAliasMissing       = "alias-missing"
 	CodeUnnest             = "unnest"

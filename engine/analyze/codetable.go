@@ -101,6 +101,7 @@ var codes = []CodeInfo{
 	{CodeJoinWithoutWithin, syntax.Error, groupPipeline, "A join of a pipeline does not say how far apart the times may be."},
 	{CodeJoinWithin, syntax.Error, groupPipeline, "WITHIN stands in a table, which joins all current rows."},
 	{CodeSubqueryWindow, syntax.Error, groupPipeline, "A subquery of a pipeline has no window whose results it could read."},
+	{CodeLookup, syntax.Error, groupPipeline, "A pipeline reads a table in a way that is no lookup by a key."},
 	{CodeKeyedChanges, syntax.Warning, groupPipeline, "A window aggregates the changes of a source with a key, not its rows."},
 	{CodeEventTime, syntax.Error, groupPipeline, "A window or join needs the time of its rows, and the column _ts is none."},
 

@@ -28,7 +28,7 @@ func (q *selecting) inputTs() expr.Expr {
 	var out expr.Expr
 	padded := false
 	for _, in := range q.from.scope.inputs {
-		if !in.hasTs {
+		if !in.hasTs || in.lookedUp {
 			continue
 		}
 		if out == nil {
@@ -56,7 +56,7 @@ func (q *selecting) eventTime() expr.Expr {
 		return nil
 	}
 	for _, in := range q.from.scope.inputs {
-		if in.hasTs {
+		if in.hasTs && !in.lookedUp {
 			return expr.As(q.inputTs(), types.Long)
 		}
 	}

@@ -176,8 +176,12 @@ func (a *analyzer) lookup(t *syntax.TableName) (Relation, bool) {
 		return Relation{}, false
 	}
 	r := found[0]
-	if a.mode == Pipeline && r.Kind != plan.Source {
-		a.report(t.Name, CodePipelineInput, "make a table of this query", "%q is a %s; a pipeline reads sources only", name, r.Kind)
+	if a.mode == Pipeline && r.Kind != plan.Source && !a.lookups {
+		hint := "make a table of this query"
+		if r.Kind == plan.Table {
+			hint += ", or look it up: FROM a source JOIN " + name + " ON a key"
+		}
+		a.report(t.Name, CodePipelineInput, hint, "%q is a %s; a pipeline reads sources only", name, r.Kind)
 		return Relation{}, false
 	}
 	return r, true
@@ -206,9 +210,12 @@ func (a *analyzer) join(j *syntax.Join, ctes *cteScope, f *from) {
 		a.unnest(j, u, f)
 		return
 	}
-	if a.mode == Table {
+	switch {
+	case a.mode == Table:
 		a.tableJoin(j, ctes, f)
-	} else {
+	case a.looksUp(j, ctes):
+		a.lookupJoin(j, ctes, f)
+	default:
 		a.intervalJoin(j, ctes, f)
 	}
 }

@@ -23,6 +23,8 @@ type input struct {
 	label   string
 	// changes marks a keyed source that is read as the changes that came, not as the relation that they describe.
 	changes bool
+	// lookedUp marks a table that completes the rows of a stream.
+	lookedUp bool
 	// unnest marks the element of an UNNEST, whose one column is its alias.
 	unnest bool
 	// derived marks a subquery or CTE.
@@ -261,7 +263,11 @@ func (a *analyzer) scan(r Relation, alias string) (plan.Node, *input) {
 	}
 	if at < 0 {
 		at = len(a.inputs)
-		a.inputs = append(a.inputs, plan.Input{Name: r.Name, Kind: r.Kind, Columns: columns, Ts: eventTime(columns)})
+		ts := eventTime(columns)
+		if a.lookups {
+			ts = -1 // no watermark follows a table
+		}
+		a.inputs = append(a.inputs, plan.Input{Name: r.Name, Kind: r.Kind, Columns: columns, Ts: ts})
 	}
 	all := make([]int, len(columns))
 	for i := range all {

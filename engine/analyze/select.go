@@ -126,7 +126,7 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 	}
 	q.windowRules()
 	for _, in := range q.from.scope.inputs {
-		if !in.hasTs && !in.broken && !in.unnest {
+		if !in.hasTs && !in.broken && !in.unnest && !in.lookedUp {
 			q.report(s.Window, CodeEventTime, "declare _ts as Long or Timestamp, or leave it out", "a window needs the event time of %q, and its column _ts is no time", in.alias)
 		}
 		if in.changes {

@@ -325,6 +325,12 @@ func (r *reference) from(s *syntax.Select, ctes map[string]*table, e *env) ([]jr
 			rows = e.unnest(rows, u, j.Kind == syntax.JoinLeft)
 			continue
 		}
+		if r.pipeline && r.isTable(j.Item, ctes) {
+			if rows, err = r.lookup(rows, all, j, ctes, e); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
 		if r.pipeline {
 			if rows, err = r.within(rows, all, j, ctes, e); err != nil {
 				return nil, nil, err

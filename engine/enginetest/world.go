@@ -66,6 +66,7 @@ type entity struct {
 	rows     map[string]*Row // served rows of a table, by visible values
 	results  []Row           // everything a pipeline gave
 	delta    []Row           // what the last commit gave, with hidden time
+	held     []Event         // rows of an epoch for a flow that looks tables up: the tables' changes come first
 }
 
 var _ analyze.Models = (*World)(nil)
@@ -149,7 +150,15 @@ func (w *World) backfill(e *entity) {
 	}
 	for _, ev := range w.history {
 		if ev.Relation == "" {
+			for _, h := range e.held {
+				w.give(e, h.Relation, []Event{h})
+			}
+			e.held = nil
 			e.flow.Advance(ev.EpochMs)
+			continue
+		}
+		if w.looksUp(e) && w.isStream(ev.Relation) {
+			e.held = append(e.held, ev)
 			continue
 		}
 		from, err := w.entity(ev.Relation)
@@ -304,6 +313,10 @@ func (w *World) commit() {
 		if e.program == nil {
 			continue
 		}
+		for _, ev := range e.held {
+			w.give(e, ev.Relation, []Event{ev})
+		}
+		e.held = nil
 		if w.chained(e) {
 			e.flow.Advance(w.clock)
 		}
@@ -325,19 +338,42 @@ func (w *World) commit() {
 
 // push gives rows of one relation to every flow that reads it.
 func (w *World) push(relation string, rows []Event) {
+	for _, e := range w.entities {
+		if e.program == nil {
+			continue
+		}
+		if w.looksUp(e) && w.isStream(relation) {
+			for _, in := range e.program.Inputs() {
+				if in.Name == relation {
+					e.held = append(e.held, rows...)
+				}
+			}
+			continue
+		}
+		w.give(e, relation, rows)
+	}
+}
+
+// looksUp reports whether a pipeline reads tables. Its rows wait for the changes that the epoch makes to them.
+func (w *World) looksUp(e *entity) bool {
+	return e.mode == engine.PipelineMode && slices.ContainsFunc(e.program.Inputs(), func(in engine.Input) bool { return in.Kind == engine.Table })
+}
+
+func (w *World) isStream(relation string) bool {
+	e, err := w.entity(relation)
+	return err == nil && e.relation.Kind == engine.Source
+}
+
+// give gives rows of one relation to a flow, if it reads it.
+func (w *World) give(e *entity, relation string, rows []Event) {
 	from, err := w.entity(relation)
 	if err != nil {
 		w.fail(err)
 		return
 	}
-	for _, e := range w.entities {
-		if e.program == nil {
-			continue
-		}
-		for i, in := range e.program.Inputs() {
-			if in.Name == relation {
-				e.flow.Push(i, batch(from.relation.Schema, in.Columns, rows))
-			}
+	for i, in := range e.program.Inputs() {
+		if in.Name == relation {
+			e.flow.Push(i, batch(from.relation.Schema, in.Columns, rows))
 		}
 	}
 }

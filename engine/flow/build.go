@@ -72,6 +72,10 @@ func (b *builder) newScope(n plan.Node, wait int64) *scope {
 			walk(r.In) // a snapshot holds nothing up
 			return
 		}
+		if l, ok := n.(*plan.Lookup); ok {
+			walk(l.Left) // a table holds nothing up
+			return
+		}
 		for _, c := range n.Children() {
 			walk(c)
 		}
@@ -150,6 +154,11 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 		if at := b.child(n.In, l, 0, out, scope, marked); at >= 0 {
 			b.f.paths[at].latest = l
 		}
+		b.add(n, l, out, scope)
+	case *plan.Lookup:
+		l := op.NewLookup(n.Left.Schema(), n.Right.Schema(), n.LeftKeys, n.RightKeys, n.Residual, n.Outer)
+		b.child(n.Left, l, 0, out, scope, marked)
+		b.child(n.Right, l, 1, out, scope, nil)
 		b.add(n, l, out, scope)
 	case *plan.Keyed:
 		u := op.NewKeyed(n.In.Schema(), n.Keys, n.Retract)

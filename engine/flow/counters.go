@@ -56,6 +56,8 @@ func (f *Flow) Counters() Counters {
 			c.Filtered += o.Filtered
 		case *op.OuterJoin:
 			c.Filtered += o.Filtered
+		case *op.Lookup:
+			c.Filtered += o.Filtered
 		case *op.LatestBy:
 			c.Ignored += o.Ignored
 			c.Evicted += o.Evicted

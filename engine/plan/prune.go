@@ -128,6 +128,8 @@ func (p *pruner) node(n Node, need map[int]bool) (Node, []int) {
 		return n.With(in, to[n.Ts], remapAll(keys, to), remapCalls(calls, to)), keep
 	case *LatestBy:
 		return p.latestBy(n, need)
+	case *Lookup:
+		return p.lookup(n, need)
 	case *Keyed:
 		return p.keyed(n, need)
 	case *TopN:
