@@ -19,11 +19,15 @@ func (s *Store) ValidatePipeline(env, sql string) (view.PipelineValidation, erro
 	}
 	f := s.validate(sn, sql, engine.PipelineMode, InputPipeline)
 	v := view.PipelineValidation{
-		OK: f.Compiled, Diagnostics: f.Diagnostics, PlanSummary: f.summary(), SourceNames: []string{},
+		OK: f.Compiled, Diagnostics: f.Diagnostics, PlanSummary: f.summary(), SourceNames: []string{}, TableInputs: []string{},
 		OutputSchema: columnsOf(Schema(f.Output)), ChangelogMode: f.changelog(),
 	}
 	for _, in := range f.Inputs {
-		v.SourceNames = append(v.SourceNames, in.Name)
+		if in.Kind == InputTable {
+			v.TableInputs = append(v.TableInputs, in.Name)
+		} else {
+			v.SourceNames = append(v.SourceNames, in.Name)
+		}
 	}
 	return v, nil
 }

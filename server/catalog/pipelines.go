@@ -24,8 +24,7 @@ func (s *Store) CreatePipeline(ctx context.Context, env, actor string, in Pipeli
 		now := s.opt.Now().UnixMilli()
 		r.ID, r.Revision, r.Environment = s.opt.NewID(), 1, environment(sn.Env)
 		r.CreatedBy, r.CreatedAtMs, r.UpdatedBy, r.UpdatedAtMs = actor, now, actor, now
-		r.compiled(s.compilePipeline(sn, r))
-		if err := replayRefused(sn, r.Facts, r.ReplayFrom); err != nil {
+		if err := s.admitPipeline(sn, r); err != nil {
 			return nil, err
 		}
 		out = r
@@ -69,12 +68,25 @@ func (r Run) status() string {
 	return string(view.Stopped)
 }
 
+// admitPipeline compiles a pipeline and applies every rule of the catalog to it.
+func (s *Store) admitPipeline(sn *Snapshot, r *PipelineRecord) error {
+	r.compiled(s.compilePipeline(sn, r))
+	if cycle := sn.cycle(r.Name, r.Facts.Inputs); cycle != nil {
+		return view.Errorf(view.Conflict, "pipeline '%s' would read itself: %s", r.Name, strings.Join(cycle, " -> "))
+	}
+	return replayRefused(sn, r.Facts, r.ReplayFrom)
+}
+
 // compiled takes over what compiling found.
 func (r *PipelineRecord) compiled(f Facts) {
 	r.Facts = f
-	r.SourceNames = []string{}
+	r.SourceNames, r.TableInputs = []string{}, []string{}
 	for _, in := range f.Inputs {
-		r.SourceNames = append(r.SourceNames, in.Name)
+		if in.Kind == InputTable {
+			r.TableInputs = append(r.TableInputs, in.Name)
+		} else {
+			r.SourceNames = append(r.SourceNames, in.Name)
+		}
 	}
 	r.OutputFields = f.Output
 	fill(&r.OutputFields)
@@ -142,8 +154,8 @@ func (s *Store) UpdatePipeline(ctx context.Context, env, actor, id string, in Pi
 			if err := sn.free(own.Name, InputPipeline); err != nil {
 				return nil, err
 			}
-			if d := s.runningReaders(sn, old.Name); len(d) > 0 {
-				return nil, dependents("rename", old.Name, d)
+			if err := s.runningReaders(sn, old.Name).dependents("rename", old.Name); err != nil {
+				return nil, err
 			}
 		} else if sn.sources[own.Name] != nil || len(sn.tableNames[own.Name]) > 0 {
 			return nil, sn.free(own.Name, InputPipeline)
@@ -152,8 +164,7 @@ func (s *Store) UpdatePipeline(ctx context.Context, env, actor, id string, in Pi
 		r.ID, r.CreatedBy, r.CreatedAtMs, r.UpdatedBy, r.UpdatedAtMs = old.ID, old.CreatedBy, old.CreatedAtMs, old.UpdatedBy, old.UpdatedAtMs
 		r.Revision, r.Environment = old.Revision, old.Environment
 		r.normalize()
-		r.compiled(s.compilePipeline(sn, r))
-		if err := replayRefused(sn, r.Facts, r.ReplayFrom); err != nil {
+		if err := s.admitPipeline(sn, r); err != nil {
 			return nil, err
 		}
 		if equalJSON(old.own(), r.own()) && equalJSON(old.Facts, r.Facts) {
@@ -217,12 +228,11 @@ func (s *Store) StartPipeline(ctx context.Context, env, id string) (*PipelineRec
 			return nil, nil
 		}
 		r := *old
-		r.compiled(s.compilePipeline(sn, &r))
-		refused := r.Facts.errorText()
-		if refused == "" {
-			if err := replayRefused(sn, r.Facts, r.ReplayFrom); err != nil {
-				refused = err.Error()
-			}
+		refused := ""
+		if err := s.admitPipeline(sn, &r); err != nil {
+			refused = err.Error()
+		} else if refused = r.Facts.errorText(); refused == "" {
+			refused = s.stoppedText(sn, r.TableInputs)
 		}
 		r.Run = old.Run.started(refused)
 		out = &r
@@ -283,20 +293,39 @@ func (s *Store) runs(sn *Snapshot, kind InputKind, id string, run Run) bool {
 	return st.Status != view.Failed || st.Applied < run.Revision
 }
 
-// runningReaders lists the running tables that read a relation.
-func (s *Store) runningReaders(sn *Snapshot, name string) []string {
-	var out []string
+// readers are the running tables and pipelines that read a relation.
+type readers struct{ tables, pipelines []string }
+
+func (s *Store) runningReaders(sn *Snapshot, name string) (out readers) {
+	reads := func(f Facts) bool {
+		return slices.ContainsFunc(f.Inputs, func(in Input) bool { return in.Name == name })
+	}
 	for _, t := range sn.tableList {
-		reads := slices.ContainsFunc(t.Facts.Inputs, func(in Input) bool { return in.Name == name })
-		if reads && s.runs(sn, InputTable, t.ID, t.Run) {
-			out = append(out, t.Name)
+		if reads(t.Facts) && s.runs(sn, InputTable, t.ID, t.Run) {
+			out.tables = append(out.tables, t.Name)
+		}
+	}
+	for _, p := range sn.pipelineList {
+		if reads(p.Facts) && s.runs(sn, InputPipeline, p.ID, p.Run) {
+			out.pipelines = append(out.pipelines, p.Name)
 		}
 	}
 	return out
 }
 
-func dependents(action, name string, readers []string) error {
-	return view.Errorf(view.Conflict, "Cannot %s '%s': running table(s) depend on it: %s", action, name, strings.Join(readers, ", "))
+// dependents refuses an action because of the running readers, nil when there are none.
+func (r readers) dependents(action, name string) error {
+	var by []string
+	if len(r.tables) > 0 {
+		by = append(by, "running table(s) depend on it: "+strings.Join(r.tables, ", "))
+	}
+	if len(r.pipelines) > 0 {
+		by = append(by, "running pipeline(s) look it up: "+strings.Join(r.pipelines, ", "))
+	}
+	if len(by) == 0 {
+		return nil
+	}
+	return view.Errorf(view.Conflict, "Cannot %s '%s': %s", action, name, strings.Join(by, "; "))
 }
 
 // errorText joins the errors of a query that does not compile, "" when it does.

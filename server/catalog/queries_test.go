@@ -39,7 +39,7 @@ func TestPipelineDefaults(t *testing.T) {
 	r := s.pipeline("p", "SELECT symbol FROM trades")
 	want := `{"name":"p","description":"","sql":"SELECT symbol FROM trades","tags":[],"metadata":{},"sinks":[],"dependsOn":[],"replayFrom":{},"replay":null,"allowedLatenessMs":0,` +
 		`"id":"0123456789abcdef0123456789abcdef","status":"Stopped","error":null,"createdBy":"ann","createdAtMs":1700000000000,"updatedAtMs":1700000000000,"updatedBy":"ann",` +
-		`"sourceNames":["trades"],"outputFields":[{"name":"symbol","type":"String","children":null,"isArray":false}],"revision":1,"staleReason":null,"environment":"","degraded":null,"staleInputs":[]}`
+		`"sourceNames":["trades"],"tableInputs":[],"outputFields":[{"name":"symbol","type":"String","children":null,"isArray":false}],"revision":1,"staleReason":null,"environment":"","degraded":null,"staleInputs":[]}`
 	if got := asJSON(t, s.ShowPipeline(s.snapshot(), r)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

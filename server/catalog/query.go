@@ -127,6 +127,7 @@ type Pipeline struct {
 	UpdatedAtMs  int64          `json:"updatedAtMs"`
 	UpdatedBy    string         `json:"updatedBy"`
 	SourceNames  []string       `json:"sourceNames"`
+	TableInputs  []string       `json:"tableInputs"` // the tables that rows are looked up in
 	OutputFields []Field        `json:"outputFields"`
 	Revision     int64          `json:"revision"`
 	StaleReason  *string        `json:"staleReason"`

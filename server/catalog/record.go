@@ -176,6 +176,7 @@ func (p *Pipeline) normalize() {
 	fill(&p.Sinks)
 	fill(&p.DependsOn)
 	fill(&p.SourceNames)
+	fill(&p.TableInputs)
 	fill(&p.OutputFields)
 	if p.Metadata == nil {
 		p.Metadata = map[string]string{}

@@ -292,7 +292,7 @@ func (s *Store) renameRefused(sn *Snapshot, old *TableRecord, name string) error
 		}
 	}
 	for _, p := range sn.pipelineList {
-		if slices.Contains(p.SourceNames, old.Name) {
+		if slices.Contains(p.SourceNames, old.Name) || slices.Contains(p.TableInputs, old.Name) {
 			readers = append(readers, p.Name)
 		}
 	}
@@ -309,8 +309,8 @@ func (s *Store) DeleteTable(ctx context.Context, env, id string) error {
 		if !ok {
 			return nil, view.ErrUnknown
 		}
-		if d := s.runningReaders(sn, r.Name); len(d) > 0 {
-			return nil, dependents("delete", r.Name, d)
+		if err := s.runningReaders(sn, r.Name).dependents("delete", r.Name); err != nil {
+			return nil, err
 		}
 		return &change{dropTable: r, events: []view.LifecycleEvent{{PipelineID: r.Name, Kind: "table-deleted", Status: string(view.Stopped)}}}, nil
 	})
@@ -334,9 +334,7 @@ func (s *Store) StartTable(ctx context.Context, env, id string) (*TableRecord, e
 		if err := s.admit(sn, &r); err != nil {
 			refused = err.Error()
 		} else if refused = r.Facts.errorText(); refused == "" {
-			if off := s.stoppedInputs(sn, &r); len(off) > 0 {
-				refused = "table input(s) not running: " + strings.Join(off, ", ")
-			}
+			refused = s.stoppedText(sn, r.TableInputs)
 		}
 		if !sameShape(old.OutputFields, r.OutputFields) {
 			r.SchemaRevision++
@@ -352,15 +350,19 @@ func (s *Store) StartTable(ctx context.Context, env, id string) (*TableRecord, e
 	return out, err
 }
 
-func (s *Store) stoppedInputs(sn *Snapshot, r *TableRecord) []string {
+// stoppedText names the input tables that do not run, "" when all do.
+func (s *Store) stoppedText(sn *Snapshot, inputs []string) string {
 	var off []string
-	for _, name := range r.TableInputs {
+	for _, name := range inputs {
 		t, ok := sn.TableNamed(name)
 		if !ok || !s.runs(sn, InputTable, t.ID, t.Run) {
 			off = append(off, name)
 		}
 	}
-	return off
+	if len(off) == 0 {
+		return ""
+	}
+	return "table input(s) not running: " + strings.Join(off, ", ")
 }
 
 // StopTable makes a table stop, unless a running table reads it.
@@ -375,8 +377,8 @@ func (s *Store) StopTable(ctx context.Context, env, id string) (*TableRecord, er
 		if old.Run.Desired == DesiredStopped && old.Run.Refused == "" {
 			return nil, nil
 		}
-		if d := s.runningReaders(sn, old.Name); len(d) > 0 {
-			return nil, dependents("stop", old.Name, d)
+		if err := s.runningReaders(sn, old.Name).dependents("stop", old.Name); err != nil {
+			return nil, err
 		}
 		r := *old
 		r.Run = Run{Desired: DesiredStopped, Revision: old.Run.Revision + 1}

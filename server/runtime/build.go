@@ -116,6 +116,11 @@ func (w *worker) pipelineAgain(ctx context.Context, rec *record, last streams.St
 		if fresh {
 			sink = w.held.add
 		}
+		if ok, err := w.takeTables(ctx, rec.Built); err != nil {
+			return err
+		} else if !ok {
+			return w.tablesForgotten(rec.Built)
+		}
 		if err := w.takeHistory(ctx, w.sourcePositions(rec.BuiltAt), sink, nil); err != nil {
 			return err
 		}
@@ -199,6 +204,9 @@ func (w *worker) sameStarts(ctx context.Context, rec *record) error {
 func (w *worker) buildRows(ctx context.Context) error {
 	p := &progress{phase: "reading", began: w.env.rt.now()}
 	w.stats.build.Store(p)
+	if w.def.pipeline && w.readsOthers() {
+		return w.buildLookups(ctx, p)
+	}
 	_, at := w.env.clk.At()
 	var head clock.Tick
 	for {

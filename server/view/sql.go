@@ -46,6 +46,7 @@ type PipelineValidation struct {
 	Diagnostics   []SqlDiagnostic `json:"diagnostics"`
 	PlanSummary   *string         `json:"planSummary"`
 	SourceNames   []string        `json:"sourceNames"`
+	TableInputs   []string        `json:"tableInputs"`
 	OutputSchema  []OutputColumn  `json:"outputSchema"`
 	ChangelogMode *ChangelogMode  `json:"changelogMode"`
 }

@@ -1,0 +1,105 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/streamsforge/streamsforge/server/runtime/clock"
+)
+
+// A pipeline that looks up tables sees, with the rows of an epoch, the tables as they are at that epoch. The retained
+// rows that it begins with are older than any state of the tables that is known: they see the tables as they are at
+// the epoch at which the build joins. That epoch is on record (record.Built), so a build without a checkpoint sees
+// the same.
+
+// buildLookups takes the tables at an epoch and then the rows of the sources up to it.
+func (w *worker) buildLookups(ctx context.Context, p *progress) error {
+	for {
+		head, _ := w.env.clk.At()
+		epoch, err := w.commonEpoch(ctx, head.Epoch)
+		if err != nil {
+			return err
+		}
+		to, tick, ok := w.cutAt(epoch)
+		if !ok {
+			continue // The clock has moved on since; look again.
+		}
+		if ok, err = w.takeTables(ctx, epoch); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		left := w.messagesTo(to)
+		p = p.more(left)
+		w.stats.build.Store(p)
+		if err := w.takeHistory(ctx, to, w.held.add, func(rows int) error {
+			p = p.read(rows, w.messagesDone(to, left))
+			w.stats.build.Store(p)
+			w.stats.rowsIn.Store(w.rowsIn)
+			return w.breathe(ctx)
+		}); err != nil {
+			return err
+		}
+		return w.placeAt(ctx, tick)
+	}
+}
+
+// cutAt is where the sources stand at an epoch, and its time; false when the clock no longer knows.
+func (w *worker) cutAt(epoch uint64) (to []clock.Position, t clock.Tick, ok bool) {
+	to = make([]clock.Position, len(w.inputs))
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.src == nil {
+			continue
+		}
+		p, ok := w.env.clk.PositionAt(in.src.track, epoch)
+		if !ok || in.at.Incarnation == p.Incarnation && p.Seq < in.at.Seq {
+			return nil, t, false
+		}
+		to[i] = p
+	}
+	ms, ok := w.env.clk.TimeOf(epoch)
+	return to, clock.Tick{Epoch: epoch, TimeMs: max(ms, w.lastTick)}, ok
+}
+
+// takeTables gives the flow the rows that the other inputs have at an epoch; false when one of them no longer knows.
+func (w *worker) takeTables(ctx context.Context, epoch uint64) (bool, error) {
+	states := make([]inputState, len(w.inputs))
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.ent == nil {
+			continue
+		}
+		st, ok, err := in.ent.stateAt(ctx, epoch)
+		if err != nil {
+			return false, fmt.Errorf("the rows of input %q at epoch %d: %w", in.name, epoch, err)
+		}
+		if !ok {
+			return false, nil
+		}
+		states[i] = st
+	}
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.ent == nil {
+			continue
+		}
+		in.at, in.gen = states[i].at, states[i].gen
+		for _, b := range states[i].rows {
+			w.flow.Push(i, in.project(states[i].schema, b))
+			w.rowsIn += int64(b.N)
+		}
+	}
+	return true, nil
+}
+
+// tablesForgotten says why a pipeline without a checkpoint cannot be computed again.
+func (w *worker) tablesForgotten(epoch uint64) error {
+	for i := range w.inputs {
+		if in := &w.inputs[i]; in.ent != nil {
+			return &missingError{input: in.name, from: 1, to: 1, why: fmt.Sprintf(
+				"its rows at epoch %d, which the results were looked up in, are no longer in its journal, and no checkpoint reflects them", epoch)}
+		}
+	}
+	return nil
+}
