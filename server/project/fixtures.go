@@ -221,14 +221,17 @@ func (d *document) record(n *yaml.Node) (w simulate.Want, ok bool) {
 	return w, ok
 }
 
+// maxAdvance is what a step can let pass: more is a slip of the hand, and would run out of the calendar.
+const maxAdvance = 100 * 365 * 24 * time.Hour
+
 // duration reads 10s, 250ms or a number of milliseconds.
 func (d *document) duration(n *yaml.Node, what string) int64 {
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() == "!!int" {
-			if ms := d.whole(n, what); ms >= 0 {
+			if ms := d.whole(n, what); ms >= 0 && ms <= maxAdvance.Milliseconds() {
 				return ms
 			}
-		} else if t, err := time.ParseDuration(n.Value); err == nil && t >= 0 {
+		} else if t, err := time.ParseDuration(n.Value); err == nil && t >= 0 && t <= maxAdvance {
 			return t.Milliseconds()
 		}
 	}
