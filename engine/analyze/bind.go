@@ -101,6 +101,7 @@ func (b *binder) column(c *syntax.ColumnRef) (expr.Expr, bool) {
 		b.aliasMeant(c)
 		return nil, false
 	}
+	b.warnNoEventTime(c, r)
 	if b.group != nil {
 		if b.group.broken {
 			return nil, false // a key that could not be read may be the one
@@ -166,6 +167,7 @@ func (b *binder) make(at syntax.Node, name string, args []syntax.Expr, bound []e
 		b.bindError(at, args, err)
 		return nil, false
 	}
+	b.warnCall(at, out, args, bound)
 	return out, true
 }
 
@@ -393,6 +395,7 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 		b.bindError(e, args, err)
 		return nil, false
 	}
+	b.warnCall(e, out, e.Args, bound)
 	return out, true
 }
 
@@ -405,6 +408,9 @@ func (b *binder) condition(e syntax.Expr) (expr.Expr, bool) {
 	if k := x.Kind(); k != types.Bool && k != types.Unknown {
 		b.report(e, CodeNotBoolean, "compare it with something", "%s takes a Bool, found %s", b.clause, k)
 		return nil, false
+	}
+	if b.clause == "WHERE" || b.clause == "HAVING" || b.clause == "ON" {
+		b.warnNever(e, b.clause, expr.As(x, types.Bool))
 	}
 	return expr.As(x, types.Bool), true
 }

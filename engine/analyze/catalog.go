@@ -58,6 +58,8 @@ type Options struct {
 	// StrictNotIn makes IN and NOT IN over a subquery three-valued as in the SQL standard: NULLs of the subquery count,
 	// and a NULL on the left side is FALSE over no rows.
 	StrictNotIn bool
+	// StateWarnings adds warnings about operators whose state only grows.
+	StateWarnings bool
 	// Retention bounds the rows of a table. It needs a query over one plain input, with or without LATEST BY.
 	Retention plan.Retention
 }

@@ -4,6 +4,19 @@ package analyze
 // the codes of package expr (argument-count, type-mismatch, json-bare) and of package agg
 // (distinct-not-allowed).
 const (
+	CodeNullComparison     = "null-comparison"
+	CodeDifferentKinds     = "different-kinds"
+	CodePlainPattern       = "plain-pattern"
+	CodeCoalesceKinds      = "coalesce-kinds"
+	CodeAlwaysNull         = "always-null"
+	CodeNeverTrue          = "never-true"
+	CodeNoRows             = "no-rows"
+	CodeWindowGaps         = "window-gaps"
+	CodeConstantKey        = "constant-key"
+	CodeNoEventTime        = "no-event-time"
+	CodeNotInNulls         = "not-in-nulls"
+	CodeKeywordAlias       = "keyword-alias"
+	CodeUnboundedState     = "unbounded-state"
 	CodeNotAggregate       = "not-an-aggregate"
 	CodeOrder              = "order"
 	CodeOver               = "over"

@@ -109,5 +109,20 @@ var codes = []CodeInfo{
 	{"too-long", syntax.Error, groupLimits, "The statement is larger than the engine reads."},
 	{CodeTooLarge, syntax.Error, groupLimits, "Too many relations, columns, grouping sets, or windows that one row belongs to."},
 
+	{CodeUnboundedState, syntax.Warning, groupState, "An operator keeps more with every row: a join of two inputs that only grow, a group per time, all values of a percentile. Shown when definitions are validated."},
+
+	{CodeNeverTrue, syntax.Warning, groupNever, "WHERE, HAVING or ON is TRUE for no row: it is constant, or asks of one value what no value can be."},
+	{CodeNoRows, syntax.Warning, groupNever, "LIMIT 0 keeps no row."},
+	{CodeNullComparison, syntax.Warning, groupNever, "A comparison with NULL is never TRUE. Write IS NULL or IS NOT NULL."},
+	{CodeDifferentKinds, syntax.Warning, groupNever, "Values of different kinds are compared: text and numbers are never equal, and have no order."},
+	{CodeAlwaysNull, syntax.Warning, groupNever, "A call gives NULL whatever the rows are: a unit, interval, pattern or text that means nothing."},
+
+	{CodePlainPattern, syntax.Warning, groupSurprise, "The pattern of LIKE has neither % nor _ and is the same as equality."},
+	{CodeCoalesceKinds, syntax.Warning, groupSurprise, "COALESCE has the kind of its first argument; one of another kind is converted or becomes NULL."},
+	{CodeConstantKey, syntax.Warning, groupSurprise, "GROUP BY 1 groups by the number 1, not by the first column."},
+	{CodeNoEventTime, syntax.Warning, groupSurprise, "_ts of a relation without event time, such as a grouped table, is always 0."},
+	{CodeNotInNulls, syntax.Warning, groupSurprise, "With strict NOT IN, one NULL of the subquery makes it never TRUE."},
+	{CodeWindowGaps, syntax.Warning, groupSurprise, "The windows of HOPPING leave gaps: rows between them count nowhere."},
+	{CodeKeywordAlias, syntax.Warning, groupSurprise, "An alias before JOIN is nearly LEFT, INNER or another word of a join."},
 	{CodeTextInSum, syntax.Warning, groupSurprise, "Text contributes nothing to a numeric aggregate. Use -> instead of ->>, or TO_DOUBLE."},
 }

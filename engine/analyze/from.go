@@ -43,7 +43,10 @@ func (a *analyzer) from(s *syntax.Select, ctes *cteScope) from {
 		f.scope.inputs = append(f.scope.inputs, in)
 		f.summary = sourceSummary(s.From, in)
 	}
+	before := s.From
 	for _, j := range s.Joins {
+		a.warnKeywordAlias(before, j)
+		before = j.Item
 		a.join(j, ctes, &f)
 	}
 	a.withDomain(s, &f)

@@ -98,6 +98,7 @@ func (a *analyzer) tableJoin(j *syntax.Join, ctes *cteScope, f *from) {
 		}
 		f.node = a.asof(j, f.scope, left, node, in, on, at)
 	} else {
+		a.warnJoinState(j, left, node, strings.Join(f.scope.aliases(), " and "))
 		f.node = a.joined(j, left, node, in, on, subs, keys)
 	}
 	for _, other := range f.scope.inputs[:len(f.scope.inputs)-1] {

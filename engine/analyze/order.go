@@ -38,6 +38,8 @@ func (a *analyzer) ordered(q *syntax.Query, r *relation) *relation {
 	switch {
 	case !bounded && len(order) > 0 && !first:
 		a.warn(q.OrderBy[0], CodeOrder, "add LIMIT, or sort where the rows are read", "the rows of a table have no order; ORDER BY without LIMIT changes nothing")
+	case q.Limit != nil && limit == 0:
+		a.warn(q.Limit, CodeNoRows, "choose a number above 0", "LIMIT 0 keeps no row")
 	case bounded && len(order) == 0:
 		at := q.Limit
 		if at == nil {

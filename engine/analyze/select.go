@@ -202,6 +202,7 @@ func (q *selecting) grouping() {
 	}
 	positions := make([]int, len(s.GroupBy.Items))
 	for i, e := range s.GroupBy.Items {
+		q.warnConstantKey(e)
 		positions[i] = q.bindKey(q.aliased(e))
 	}
 	if s.GroupBy.Sets != nil {
@@ -326,6 +327,11 @@ func (q *selecting) finish() *relation {
 	}
 	node := q.node
 	if q.grouped {
+		if s := q.s; s.GroupBy != nil {
+			q.warnGroupState("GROUP BY", s.GroupBy, q.group.keys, q.group.aggs)
+		} else if q.aggregateIn() != nil {
+			q.warnGroupState("the aggregate", q.aggregateIn(), nil, q.group.aggs)
+		}
 		node = q.groupNode(node)
 		q.group.finish()
 	}
@@ -350,6 +356,7 @@ func (q *selecting) finish() *relation {
 	r.node = plan.NewProject(node, exprs, names)
 	r.fields = q.out.fields
 	if q.s.Distinct != nil && len(q.s.Distinct.On) == 0 {
+		q.warnGroupState("DISTINCT", q.s.Distinct, q.out.exprs, nil)
 		r.node = distinct(r.node)
 	}
 	r.keyFields, r.wholeRow = q.keyFields()

@@ -168,6 +168,9 @@ func (b *binder) inQuery(e *syntax.InQuery) (expr.Expr, bool) {
 		b.report(e.Query, CodeSubquery, "select one column", "the subquery of IN has exactly one column, found %d", n)
 		return nil, false
 	}
+	if e.Not && b.opts.StrictNotIn && !neverNull(e.Query) {
+		b.warn(e, CodeNotInNulls, "write NOT EXISTS, or add IS NOT NULL to the WHERE of the subquery", "one NULL of the subquery makes strict NOT IN never TRUE")
+	}
 	x = expr.As(x, stored(x))
 	y := &expr.Column{Name: d.rel.fields[0].Name, K: d.rel.fields[0].Stored()}
 	if _, ok := b.make(e, "=", nil, []expr.Expr{x, y}); !ok {

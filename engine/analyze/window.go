@@ -14,6 +14,10 @@ func (q *selecting) windowRules() {
 	if w.Kind == syntax.Hopping && w.Advance.Millis() > 0 && w.Size.Millis()/w.Advance.Millis() > maxHops {
 		q.report(w, CodeTooLarge, "choose a longer ADVANCE BY", "a row would belong to more than %d windows", maxHops)
 	}
+	if w.Kind == syntax.Hopping && w.Advance.Millis() > w.Size.Millis() {
+		q.warn(w.Advance, CodeWindowGaps, "choose an ADVANCE BY of at most SIZE", "windows of %s that start every %s leave gaps: rows between them count nowhere",
+			plan.FormatMillis(w.Size.Millis()), plan.FormatMillis(w.Advance.Millis()))
+	}
 }
 
 // window is the shape of the SELECT's window, nil without one. The outermost window of a query amends what it gave

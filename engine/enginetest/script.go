@@ -122,6 +122,7 @@ func (c Command) timeOptions() (o engine.Options, err error) {
 		}
 	}
 	o.StrictNotIn = c.Options["strict"] == "true"
+	o.StateWarnings = c.Options["state"] == "true"
 	if v, ok := c.Options["rows"]; ok {
 		if o.Retention.MaxRows, err = strconv.ParseInt(v, 10, 64); err != nil {
 			return o, err

@@ -152,6 +152,7 @@ func (p *parser) quantified(op string) bool {
 	p.report(t.Pos, codeDialect, op+" "+strings.ToUpper(t.Text)+" is not in the language", hint)
 	p.take()
 	p.skipParentheses()
+	p.lost = true
 	return true
 }
 
@@ -182,6 +183,7 @@ func (p *parser) foreignPredicate(start Pos, x Expr) (e Expr, ok bool) {
 		p.take()
 		p.take()
 		p.additive()
+		p.lost = true
 		return &Literal{Pos: p.span(x.Position()), Kind: NullLiteral}, true
 	case (t.Kind == Word || t.Kind == Symbol) && regexOperators[strings.ToUpper(t.Text)] && startsExpr(next):
 		if t.Text == "!~" {

@@ -66,6 +66,7 @@ func (s *Store) CompileTable(sn *Snapshot, r *TableRecord) (*engine.Program, err
 // options adds the settings of the process to those of a definition.
 func (s *Store) options(o engine.Options) engine.Options {
 	o.IdleMs, o.LatenessMs, o.StrictNotIn = s.opt.IdleMs, s.opt.LatenessMs, s.opt.StrictNotIn
+	o.StateWarnings = true
 	return o
 }
 
