@@ -88,6 +88,18 @@ func TestLargeStatements(t *testing.T) {
 	}
 }
 
+// TestNotWarned: comparisons that treat NULL as a value are meant.
+func TestNotWarned(t *testing.T) {
+	for _, sql := range []string{
+		"SELECT symbol FROM trades WHERE qty IS DISTINCT FROM NULL", "SELECT symbol FROM trades WHERE symbol IS NOT DISTINCT FROM NULL",
+		"SELECT symbol FROM trades WHERE CASE WHEN qty > 1 THEN NULL ELSE TRUE END",
+	} {
+		if _, problems := engine.Compile(sql, demo, engine.TableMode, engine.Options{StateWarnings: true}); len(problems) > 0 {
+			t.Errorf("%s: %v", sql, problems)
+		}
+	}
+}
+
 // TestPlacesOfOddText holds line, column and length behind tabs, carriage returns, characters of several bytes, and
 // characters outside of the basic plane.
 func TestPlacesOfOddText(t *testing.T) {
