@@ -167,7 +167,7 @@ var aggregates = []*Aggregate{
 		Doc:  "All values as a Json array, NULLs too, in the order of ORDER BY and then by value. NULL when it is longer than 1 MiB.",
 		kind: always(types.Json)},
 	{Name: "AVG", Signature: "AVG(x)", Result: "Double", Empty: "NULL", what: whatAvg,
-		Doc:  "Mean of the numbers, the exact sum divided by their count.",
+		Doc:  "Mean of the numbers, the exact sum divided by their count; with DISTINCT of different ones.",
 		kind: always(types.Double)},
 	{Name: "BOOL_AND", Aliases: []string{"EVERY"}, Signature: "BOOL_AND(x)", Result: "Bool", Empty: "NULL", what: whatMin, bools: true,
 		Doc: "True when every value that is not NULL is true.", kind: extremeKind},
@@ -194,7 +194,7 @@ var aggregates = []*Aggregate{
 		Doc:  "Texts that are not NULL with a separator between them, in the order of ORDER BY and then by value. NULL when it is longer than 1 MiB.",
 		kind: always(types.String)},
 	{Name: "SUM", Signature: "SUM(x)", Result: "Long for Long, else Double", Empty: "0", what: whatSum,
-		Doc: "Exact sum of the numbers; everything that is not a number is ignored. NULL when a Long result leaves 64 bits.",
+		Doc: "Exact sum of the numbers, with DISTINCT of different ones; everything that is not a number is ignored. NULL when a Long result leaves 64 bits.",
 		kind: func(arg types.Kind) types.Kind {
 			if arg == types.Long {
 				return types.Long

@@ -41,7 +41,7 @@ func (a *Aggregate) BindWritten(w Written) (Call, error) {
 		}
 		return c, nil
 	}
-	c := Call{Agg: a, Distinct: w.Distinct || a.always, Order: w.Order}
+	c := Call{Agg: a, Distinct: w.Distinct && !a.extreme() || a.always, Order: w.Order}
 	arg := w.Args[0]
 	switch a.what {
 	case whatPercentile:
@@ -103,6 +103,18 @@ func (a *Aggregate) unknownAs() types.Kind {
 	return types.Double
 }
 
+// takesDistinct reports whether the aggregate can read each different value once. For extremes that changes nothing.
+func (a *Aggregate) takesDistinct() bool {
+	switch a.what {
+	case whatCount, whatSum, whatAvg, whatMin, whatMax, whatStrings, whatArray:
+		return true
+	}
+	return false
+}
+
+// extreme reports whether the result is one of the values, so that it is the same however often a value is there.
+func (a *Aggregate) extreme() bool { return a.what == whatMin || a.what == whatMax }
+
 // checkShape checks what does not depend on kinds: *, DISTINCT, ORDER BY and the number of arguments.
 func (a *Aggregate) checkShape(w Written) error {
 	if w.Star {
@@ -121,8 +133,8 @@ func (a *Aggregate) checkShape(w Written) error {
 		return bindError(-1, expr.CodeArgumentCount, "write "+a.Signature, "%s takes %s, found %d", a.Name, want, len(w.Args))
 	}
 	listed := a.what == whatStrings || a.what == whatArray
-	if w.Distinct && !listed && a.what != whatCount {
-		return bindError(-1, CodeDistinct, "remove DISTINCT from "+a.Name, "DISTINCT exists on COUNT, STRING_AGG and ARRAY_AGG only")
+	if w.Distinct && !a.takesDistinct() {
+		return bindError(-1, CodeDistinct, "remove DISTINCT from "+a.Name, "%s takes no DISTINCT", a.Name)
 	}
 	if len(w.Order) > 0 && !listed {
 		return bindError(-1, CodeOrder, "remove ORDER BY from "+a.Name, "ORDER BY exists in STRING_AGG and ARRAY_AGG only")

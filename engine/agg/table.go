@@ -75,11 +75,16 @@ func (t *Table) plan(c Call, appendOnly bool) readout {
 		}
 	case whatSum, whatAvg:
 		a := t.argument(c.Arg, kind != types.Long && kind != types.Double)
+		sum := func() part { return &doubleSumPart{} }
 		if kind == types.Long {
-			r.value = t.place("sum", a, func() part { return longSumPart{} })
-		} else {
-			r.value = t.place("sum", a, func() part { return &doubleSumPart{} })
+			sum = func() part { return longSumPart{} }
 		}
+		if c.Distinct {
+			r.value = t.place("distinct sum", a, func() part { return newDistinctSumPart(sum()) })
+			r.count = r.value // its first word is the number of values
+			break
+		}
+		r.value = t.place("sum", a, sum)
 		if c.Agg.what == whatAvg {
 			r.count = t.place("count", a, func() part { return countPart{} })
 		}
@@ -239,6 +244,9 @@ func (t *Table) Read(groups []uint32, out *Results) (overflows int) {
 
 func (t *Table) readCall(r *readout, groups []uint32, col *resultColumn, out *Results) (overflows int) {
 	p := &t.parts[r.value]
+	if d, is := p.part.(*distinctSumPart); is {
+		p = &placed{part: d.sum, off: p.off + distinctWords}
+	}
 	if r.squares > 0 {
 		for _, g := range groups {
 			t.readMoment(r, g, col)

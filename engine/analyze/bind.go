@@ -367,7 +367,7 @@ func (b *binder) call(e *syntax.Call) (expr.Expr, bool) {
 		return nil, false
 	}
 	if e.Distinct {
-		b.report(e, agg.CodeDistinct, "", "DISTINCT exists on COUNT only")
+		b.report(e, agg.CodeDistinct, "", "DISTINCT exists in aggregates only")
 	}
 	if e.Star {
 		b.report(e, expr.CodeArgumentCount, "write "+f.Signature, "only COUNT takes *")

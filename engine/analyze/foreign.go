@@ -72,7 +72,7 @@ var foreignColumns = map[string]string{
 	"WINDOWSTART": "write window_start, in a query with WINDOW", "WINDOWEND": "write window_end, in a query with WINDOW", "WINDOW_START": "only a query with WINDOW has it",
 	"WINDOW_END": "only a query with WINDOW has it", "NAN": "there is no NaN: what has no result is NULL", "INFINITY": "there is no infinity: what has no result is NULL",
 	"UNKNOWN": "write NULL", "NIL": "write NULL", "NONE": "write NULL", "UNDEFINED": "write NULL", "YES": "write TRUE", "NO": "write FALSE",
-	"DISTINCT": "DISTINCT stands directly behind SELECT or inside COUNT, STRING_AGG and ARRAY_AGG", "VALUE": "", "DEFAULT": "write COALESCE(x, value)",
+	"DISTINCT": "DISTINCT stands directly behind SELECT or inside an aggregate", "VALUE": "", "DEFAULT": "write COALESCE(x, value)",
 }
 
 // foreignColumn says what is meant by the unknown column that was reported last, when another dialect has it.

@@ -134,9 +134,7 @@ func (q *selecting) pipelineRules(agg *syntax.Call) {
 				"%q is a source with a key: this window counts every change of a row, updates and deletes included", in.alias)
 		}
 	}
-	if s.Distinct != nil {
-		q.later(s.Distinct, "DISTINCT with a window", "group by the columns instead")
-	}
+	q.distinctRules(agg)
 }
 
 func (q *selecting) where() {
@@ -182,10 +180,13 @@ func (q *selecting) grouping() {
 		return
 	}
 	q.grouped = true
-	q.group = newGrouping(q.window(), s.GroupBy != nil)
+	q.group = newGrouping(q.window(), s.GroupBy != nil || q.distinctWindow(agg))
 	keys, _ := q.outer.columns()
 	for _, k := range keys {
 		q.group.key(k)
+	}
+	if q.distinctWindow(agg) {
+		q.distinctKeys()
 	}
 	if s.GroupBy == nil {
 		return
@@ -355,7 +356,7 @@ func (q *selecting) finish() *relation {
 	node, exprs = q.windows.apply(node, r.outer, exprs, resolve)
 	r.node = plan.NewProject(node, exprs, names)
 	r.fields = q.out.fields
-	if q.s.Distinct != nil && len(q.s.Distinct.On) == 0 {
+	if q.s.Distinct != nil && len(q.s.Distinct.On) == 0 && q.s.Window == nil {
 		q.warnGroupState("DISTINCT", q.s.Distinct, q.out.exprs, nil)
 		r.node = distinct(r.node)
 	}

@@ -144,7 +144,7 @@ func TestHover(t *testing.T) {
 		"WITH big AS (SELECT symbol, SUM(qty) AS n FROM trades GROUP BY symbol) SELECT n| FROM big": "n Long / Column of big (WITH).",
 		"SELECT d|.n FROM (SELECT SUM(qty) AS n FROM trades) d":                                     "d: subquery / n Long",
 		"SELECT SUM(qty) AS tot|al FROM trades":                                                     "total Long / Output column: SUM(qty)",
-		"SELECT su|m(qty) FROM trades":                                                              "SUM(x) → Long for Long, else Double / Exact sum of the numbers; everything that is not a number is ignored. NULL when a Long result leaves 64 bits. / Over no rows it is 0.",
+		"SELECT su|m(qty) FROM trades":                                                              "SUM(x) → Long for Long, else Double / Exact sum of the numbers, with DISTINCT of different ones; everything that is not a number is ignored. NULL when a Long result leaves 64 bits. / Over no rows it is 0.",
 		"SELECT VAR|IANCE(qty) FROM trades":                                                         "VAR_SAMP(x) → Double / The same as VAR_SAMP. / Variance of the numbers as a sample, from exact sums; NULL for one. / Over no rows it is NULL.",
 		"SELECT FLO|OR(price) FROM trades":                                                          "FLOOR(x) → Double / The largest whole number that is not above x. / Example: FLOOR(-1.2) = -2",
 		"SELECT legs -|> 0 FROM trades":                                                             "x -> 'key', x -> 0 → Json / Member or element of a Json value, also by a computed key; NULL when absent.",

@@ -79,7 +79,7 @@ func sortedKeys(m map[string][]jrow) []string {
 // groupKeys are the expressions of GROUP BY: an alias of the select list stands for its item.
 func (e *env) groupKeys(s *syntax.Select) []syntax.Expr {
 	if s.GroupBy == nil {
-		return nil
+		return e.distinctKeys(s)
 	}
 	var keys []syntax.Expr
 	if s.GroupBy.All {
@@ -102,6 +102,32 @@ func (e *env) groupKeys(s *syntax.Select) []syntax.Expr {
 		keys = append(keys, k)
 	}
 	return keys
+}
+
+// distinctKeys are the items of SELECT DISTINCT with a window and without aggregates, but for the window's own columns.
+func (e *env) distinctKeys(s *syntax.Select) []syntax.Expr {
+	if s.Distinct == nil || s.Window == nil || s.Having != nil {
+		return nil
+	}
+	var keys []syntax.Expr
+	for _, it := range s.Items {
+		if containsAggregate(it.Expr) {
+			return nil
+		}
+		c, column := it.Expr.(*syntax.ColumnRef)
+		if _, border := windowFields.Find(nameOfColumn(c)); column && border && !e.has(c.Name.Name) {
+			continue
+		}
+		keys = append(keys, it.Expr)
+	}
+	return keys
+}
+
+func nameOfColumn(c *syntax.ColumnRef) string {
+	if c == nil {
+		return ""
+	}
+	return c.Name.Name
 }
 
 func (e *env) key(keys []syntax.Expr) string {
@@ -252,6 +278,9 @@ func (e *env) aggregate(c *syntax.Call) types.Value {
 		k := keyOf([]types.Value{v})
 		if c.Distinct {
 			k = equalityKey(v)
+			if x, ok := exactNumber(v); ok && name != "COUNT" {
+				k = "n" + x.RatString() // the numbers 1 and 1.0 of Json are one
+			}
 		}
 		if values[k] == nil {
 			values[k] = &counted{v: v}
@@ -260,11 +289,14 @@ func (e *env) aggregate(c *syntax.Call) types.Value {
 	}
 	sum, n, present := new(big.Rat), int64(0), int64(0)
 	var least, most types.Value
-	first := true
+	first, distinct := true, c.Distinct
 	count := int64(0)
 	for _, c := range values {
-		if c.n == 0 {
+		if c.n == 0 || distinct && c.n < 0 {
 			continue
+		}
+		if distinct {
+			c.n = 1 // each value once, however many rows have it
 		}
 		count += c.n
 		if c.n > 0 {
