@@ -19,6 +19,8 @@ func (b *binder) aggregate(e *syntax.Call) (expr.Expr, bool) {
 		switch b.clause {
 		case "ON", "FILTER", "GROUP BY", "USING", "UNNEST":
 			hint = "aggregate in a query in FROM first"
+		case "ORDER BY", "DISTINCT ON":
+			hint = "select it too, and name the selected column here"
 		case "a query with LATEST BY":
 			hint = "aggregate in a second table over this one"
 		}
