@@ -71,6 +71,9 @@ var (
 	tableBytes     = desc("table_state_bytes", "Memory of a table's operators and served rows.", "environment", "table")
 	tableEpoch     = desc("table_epoch", "Epoch that a table has reached.", "environment", "table")
 	tableEvicted   = desc("table_evicted_rows_total", "Rows that the retention of a table let go.", "environment", "table")
+	tableUpserts   = desc("table_upserted_rows_total", "Rows of keyed sources that became the row of their key in a table.", "environment", "table")
+	tableDeletes   = desc("table_deleted_rows_total", "Rows of keyed sources that deleted their key in a table.", "environment", "table")
+	tableUnknown   = desc("table_unknown_deletes_total", "Rows of keyed sources that delete a key that a table does not have.", "environment", "table")
 	tableOverflow  = desc("table_overflow_results_total", "Sums outside 64 bits, shown as NULL.", "environment", "table")
 
 	pipelineIn      = desc("pipeline_rows_in_total", "Rows that came into a pipeline.", "environment", "pipeline")
@@ -178,6 +181,9 @@ func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, logs entit
 		gauge(tableEpoch, float64(v.Epoch), env, t.Name)
 		counter(tableOverflow, v.OverflowResults, env, t.Name)
 		counter(tableEvicted, v.EvictedRows, env, t.Name)
+		counter(tableUpserts, v.UpsertedRows, env, t.Name)
+		counter(tableDeletes, v.DeletedRows, env, t.Name)
+		counter(tableUnknown, v.UnknownDeletes, env, t.Name)
 	}
 	seen := map[string]bool{} // old catalogs may hold two pipelines of one name
 	for _, p := range sn.Pipelines() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/streamsforge/streamsforge/engine"
 	"github.com/streamsforge/streamsforge/engine/analyze"
+	"github.com/streamsforge/streamsforge/engine/op"
 	"github.com/streamsforge/streamsforge/engine/plan"
 	"github.com/streamsforge/streamsforge/engine/syntax"
 	"github.com/streamsforge/streamsforge/engine/types"
@@ -287,7 +288,11 @@ func (w *World) runMetrics(name string) (string, error) {
 	if e.mode == engine.PipelineMode {
 		return s + fmt.Sprintf(" late=%d windows=%d out=%d", c.Late, c.WindowsClosed, c.RowsOut), nil
 	}
-	return s + fmt.Sprintf(" ignored=%d", c.Ignored), nil
+	s += fmt.Sprintf(" ignored=%d", c.Ignored)
+	if c.Changes != (op.Changes{}) {
+		s += fmt.Sprintf(" upserts=%d deletes=%d unknown=%d", c.Changes.Upserts, c.Changes.Deletes, c.Changes.Unknown)
+	}
+	return s, nil
 }
 
 // changes prints what the last step changed, entity by entity as they were defined.

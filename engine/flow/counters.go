@@ -23,6 +23,9 @@ type Counters struct {
 	Ignored int64
 	// Evicted rows were let go by the retention of the table.
 	Evicted int64
+	// Changes are what the rows of keyed sources were: Upserts + Deletes + Unknown is the number of those rows that passed
+	// the conditions on their key.
+	Changes op.Changes
 	// WindowsClosed is the number of windows that have been closed.
 	WindowsClosed int64
 	// RowsOut is the number of rows given out.
@@ -61,6 +64,9 @@ func (f *Flow) Counters() Counters {
 		case *op.LatestBy:
 			c.Ignored += o.Ignored
 			c.Evicted += o.Evicted
+			if o.Changes != nil {
+				c.Changes.Add(*o.Changes)
+			}
 		case *op.Retain:
 			c.Evicted += o.Evicted
 		case *op.Recursive:

@@ -50,6 +50,8 @@ type LatestBy struct {
 	Evicted int64
 	// Ignored counts rows that were older than the retained row, or took back a row that is not retained.
 	Ignored int64
+	// Changes are the books of a keyed source, nil for LATEST BY.
+	Changes *Changes
 }
 
 var _ Operator = (*LatestBy)(nil)
@@ -118,6 +120,9 @@ func (l *LatestBy) take(h uint64, key, rec []byte, ts int64, removes bool, w int
 	}
 	m := l.rows.FindHash(h, key)
 	old, _, have := m.Next()
+	if l.Changes != nil {
+		l.Changes.count(removes, have)
+	}
 	switch {
 	case w < 0:
 		if !have || !bytes.Equal(old, rec) {
@@ -288,6 +293,9 @@ func (l *LatestBy) AppendSnapshot(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, l.newest)
 		dst = binary.AppendVarint(dst, l.Evicted)
 	}
+	if l.Changes != nil {
+		dst = l.Changes.append(dst)
+	}
 	return dst
 }
 
@@ -301,6 +309,9 @@ func (l *LatestBy) Restore(b []byte) error {
 	rows := s.block()
 	if l.ages != nil {
 		l.newest, l.Evicted = s.varint(), s.varint()
+	}
+	if l.Changes != nil {
+		*l.Changes = Changes{Upserts: s.varint(), Deletes: s.varint(), Unknown: s.varint()}
 	}
 	if err := s.end(); err != nil {
 		return err

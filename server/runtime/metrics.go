@@ -28,6 +28,7 @@ func (rt *Runtime) TableMetrics(env, id string) (view.TableMetrics, error) {
 	}
 	m.DeltasIn, m.DeltasOut, m.LastUpdateMs = w.stats.rowsIn.Load(), w.stats.rowsOut.Load(), w.stats.lastMs.Load()
 	m.OverflowResults, m.EvictedRows = w.stats.overflows.Load(), w.stats.evicted.Load()
+	m.UpsertedRows, m.DeletedRows, m.UnknownDeletes = w.stats.upserts.Load(), w.stats.deletes.Load(), w.stats.unknown.Load()
 	m.StateBytes += w.stats.stateBytes.Load()
 	m.Rebuilding = !w.stats.live.Load()
 	m.Build = w.progress()

@@ -89,6 +89,9 @@ type stats struct {
 	windows    atomic.Int64
 	overflows  atomic.Int64
 	evicted    atomic.Int64
+	upserts    atomic.Int64
+	deletes    atomic.Int64
+	unknown    atomic.Int64
 	filtered   atomic.Int64
 	stateBytes atomic.Int64
 	watermark  atomic.Int64
@@ -361,6 +364,9 @@ func (w *worker) note() {
 	w.stats.windows.Store(c.WindowsClosed)
 	w.stats.overflows.Store(c.Overflows)
 	w.stats.evicted.Store(c.Evicted)
+	w.stats.upserts.Store(c.Changes.Upserts)
+	w.stats.deletes.Store(c.Changes.Deletes)
+	w.stats.unknown.Store(c.Changes.Unknown)
 	w.stats.filtered.Store(c.Filtered)
 	w.stats.watermark.Store(w.watermark())
 	w.stats.steps.Add(1)

@@ -71,6 +71,24 @@ func TestKeyedSource(t *testing.T) {
 	holds("copy", "1 6", "4 2")
 	push("orders", http.StatusAccepted, `{"id":4,"_retract":true}`)
 	holds("totals", "bob 1 6 6 6 6")
+	// Every row is in the books of the table, also after a kill.
+	books := func() {
+		t.Helper()
+		var m struct {
+			DeltasIn       int64 `json:"deltasIn"`
+			UpsertedRows   int64 `json:"upsertedRows"`
+			DeletedRows    int64 `json:"deletedRows"`
+			UnknownDeletes int64 `json:"unknownDeletes"`
+		}
+		servertest.Await(t, servertest.ReadyTimeout, "the books of totals", func() string {
+			api.Must(t, http.StatusOK, http.MethodGet, "/api/tables/totals/metrics", nil, &m)
+			if m.DeltasIn != 9 || m.UpsertedRows != 5 || m.DeletedRows != 3 || m.UnknownDeletes != 1 {
+				return fmt.Sprintf("%+v, want 9 rows: 5 upserts, 3 deletes, 1 of an unknown key", m)
+			}
+			return ""
+		})
+	}
+	books()
 	// A source without a key adds every row, and takes no mark.
 	push("plain", http.StatusAccepted, `{"id":1,"who":"ann","qty":5}`, `{"id":1,"who":"ann","qty":6,"_op":"d"}`)
 	holds("plain_totals", "ann 2 11 5 6 5.5")
@@ -80,6 +98,7 @@ func TestKeyedSource(t *testing.T) {
 	p = servertest.Start(t, dir, "--Seed:Demo=false")
 	api.Base = p.HTTP
 	holds("totals", "bob 1 6 6 6 6")
+	books()
 	push("orders", http.StatusAccepted, `{"id":1,"who":"cid","qty":8}`, `{"id":5,"who":"cid","qty":10}`)
 	holds("totals", "cid 2 18 8 10 9")
 

@@ -39,6 +39,9 @@ type TableMetrics struct {
 	StateBytes            int64              `json:"stateBytes"`      // operator state and served rows in memory
 	OverflowResults       int64              `json:"overflowResults"` // sums outside int64, shown as NULL
 	EvictedRows           int64              `json:"evictedRows"`     // rows that retention let go
+	UpsertedRows          int64              `json:"upsertedRows"`    // rows of keyed sources that became the row of their key
+	DeletedRows           int64              `json:"deletedRows"`     // rows of keyed sources that deleted their key
+	UnknownDeletes        int64              `json:"unknownDeletes"`  // rows of keyed sources that delete a key without a row
 }
 
 // Build is the progress of a table or pipeline that reads its retained input.
