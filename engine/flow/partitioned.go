@@ -328,6 +328,7 @@ func (f *Partitioned) Counters() Counters {
 			c.Ignored += o.Ignored
 			c.Overflows += o.Overflows
 			c.RecursionsCut += o.RecursionsCut
+			c.Changes.Add(o.Changes)
 		}
 	}
 	return c
