@@ -163,7 +163,7 @@ func shiftInputs(n Node, by int) Node {
 // keyed brings rows with equal keys together; without keys all rows.
 func (c *cutter) keyed(p *part, keys []expr.Expr) *part {
 	if p.single {
-			return p
+		return p
 	}
 	if len(keys) == 0 {
 		return c.gather(p)
@@ -180,7 +180,7 @@ func (c *cutter) keyed(p *part, keys []expr.Expr) *part {
 func (c *cutter) arrival(n, in Node, keys []int) *part {
 	if len(keys) > 0 && inOrder(in) {
 		p := c.hash(c.part(in), columnKeys(in, keys)).put(n)
-			return p
+		return p
 	}
 	return c.serial(n)
 }

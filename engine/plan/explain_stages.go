@@ -37,3 +37,24 @@ func explainEdge(p *Physical, e *Edge) string {
 	}
 	return text
 }
+
+// Alias is what the stage's rows are for people: the relation that it reads, else its topmost operators.
+func (s *Stage) Alias() string {
+	n := s.Root
+	for {
+		switch o := n.(type) {
+		case *Filter:
+			n = o.In
+			continue
+		case *Project:
+			n = o.In
+			continue
+		case *Scan:
+			return o.Alias
+		}
+		if d := n.Detail(); d != "" {
+			return n.Name() + " " + d
+		}
+		return n.Name()
+	}
+}

@@ -81,10 +81,11 @@ func (s *Store) PipelinePlan(sn *Snapshot, r *PipelineRecord) view.ExecutionPlan
 func (s *Store) TablePlan(sn *Snapshot, r *TableRecord) view.ExecutionPlan {
 	p, f := s.compile(sn, r.SQL, engine.TableMode, s.tableOptions(r))
 	why := "with parallelism 1 a table runs as one worker and has no physical stages"
-	if r.Parallelism > 1 {
-		why = "partitioned execution is not part of this build: the table runs as one worker"
+	out := planOf(p, f.Facts, r.Parallelism, why)
+	if p != nil && r.Parallelism > 1 {
+		stagesOf(p, &out)
 	}
-	return planOf(p, f.Facts, r.Parallelism, why)
+	return out
 }
 
 func planOf(p *engine.Program, f Facts, parallelism int, why string) view.ExecutionPlan {

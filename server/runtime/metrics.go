@@ -31,6 +31,7 @@ func (rt *Runtime) TableMetrics(env, id string) (view.TableMetrics, error) {
 	m.UpsertedRows, m.DeletedRows, m.UnknownDeletes = w.stats.upserts.Load(), w.stats.deletes.Load(), w.stats.unknown.Load()
 	m.StateBytes += w.stats.stateBytes.Load()
 	m.Rebuilding = !w.stats.live.Load()
+	m.Partitions = w.partitionMetrics()
 	m.Build = w.progress()
 	if side != nil {
 		m.Build = side.progress()

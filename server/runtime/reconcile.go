@@ -325,6 +325,10 @@ func (env *environment) newWorker(sn *catalog.Snapshot, x wanted) (w *worker, er
 		}
 		w.def = definition{
 			name: x.table.Name, memory: x.table.Persistence == catalog.MemoryOnly, limits: env.rt.limits(x.table.Replay), replay: startsOf(x.table.ReplayFrom),
+			parallelism: x.table.Parallelism,
+		}
+		if err := w.partitionable(); err != nil {
+			return nil, err
 		}
 		if x.table.Replay != nil {
 			w.def.retainMs = x.table.Replay.RetainMs
@@ -440,7 +444,9 @@ func planOf(w *worker) string {
 		EventTime, Pipeline   bool
 		Time                  plan.Time
 		Starts                map[string]start
-	}{planVersion, w.prog.SQL(), w.prog.Explain(), w.prog.Inputs(), w.prog.Output(), q.EventTime, q.Pipeline, q.Time, starts})
+		// Partitions is left out for one, so that tables that are there keep their plan.
+		Partitions int `json:",omitempty"`
+	}{planVersion, w.prog.SQL(), w.prog.Explain(), w.prog.Inputs(), w.prog.Output(), q.EventTime, q.Pipeline, q.Time, starts, w.partitions()})
 	if err != nil {
 		panic(fmt.Sprintf("BUG: fingerprint of a plan: %v", err))
 	}

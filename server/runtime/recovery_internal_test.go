@@ -450,13 +450,20 @@ func TestRecoveryEqualsAnUndisturbedRun(t *testing.T) {
 	}
 	for i := range *recoverySeeds {
 		seed := *recoveryFirst + i
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { recoveryRounds(t, seed, rounds) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { recoveryRounds(t, seed, rounds, 1) })
 	}
 }
 
-func recoveryRounds(t *testing.T, seed uint64, rounds int) {
+// TestRecoveryInPartitions is the same with tables in several partitions on several goroutines, compared with a run in
+// one partition. TBL-020, TBL-021: every delta is that of its epoch.
+func TestRecoveryInPartitions(t *testing.T) {
+	recoveryRounds(t, *recoveryFirst+100, 4, 4)
+}
+
+func recoveryRounds(t *testing.T, seed uint64, rounds, parallelism int) {
 	r := rand.New(rand.NewPCG(seed, 7))
-	w := newWorld(t, func(o *Options) { o.CheckpointEvery = 4 * time.Millisecond })
+	w := newWorld(t, func(o *Options) { o.CheckpointEvery, o.spreadRows = 4*time.Millisecond, 1 })
+	w.parallelism = parallelism
 	w.bank()
 	w.source("ticks", field("symbol", types.String), field("qty", types.Long))
 	w.table("sums", "SELECT symbol, COUNT(*) AS n, SUM(qty) AS total, MIN(qty) AS low, MAX(qty) AS high FROM ticks WHERE qty > 0 GROUP BY symbol")

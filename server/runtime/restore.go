@@ -68,7 +68,7 @@ func (w *worker) open(ctx context.Context) error {
 
 // reset forgets everything in memory.
 func (w *worker) reset() {
-	w.flow = w.prog.NewFlow()
+	w.flow = w.newFlow()
 	w.at, w.lastTick, w.newest, w.rowsIn, w.rowsOut, w.lastMs, w.entries, w.lates = 0, 0, 0, 0, 0, 0, 0, 0
 	w.silent, w.held, w.joinAt, w.checkpointed, w.pending, w.swap = false, nil, 0, 0, nil, false
 	w.base = baseWork{}

@@ -46,6 +46,8 @@ type Options struct {
 	Publish func(env string, e view.LifecycleEvent)
 	Now     func() time.Time
 	Logger  *slog.Logger
+
+	spreadRows int // of together; 0 is the default
 }
 
 // Runtime runs the environments of a server. It is safe for concurrent use.
@@ -69,6 +71,9 @@ var errStopped = view.Errorf(view.Unavailable, "the server is stopping")
 func Open(ctx context.Context, o Options) (*Runtime, error) {
 	if o.CheckpointEvery <= 0 {
 		o.CheckpointEvery = 5 * time.Second
+	}
+	if o.spreadRows == 0 {
+		o.spreadRows = spreadRows
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +36,7 @@ type worker struct {
 	ordered bool
 	inputs  []input
 
-	flow    *flow.Flow
+	flow    flow.Runner
 	journal *streams.Journal
 	late    *streams.Journal
 	gen     uint64
@@ -96,6 +95,7 @@ type stats struct {
 	stateBytes atomic.Int64
 	watermark  atomic.Int64
 	live       atomic.Bool // it takes part and has caught up once
+	parts      atomic.Pointer[[]partitionStats]
 	steps      atomic.Int64
 	build      atomic.Pointer[progress]
 }
@@ -109,6 +109,8 @@ type definition struct {
 	limits   streams.Limits
 	replay   map[string]startAt
 	retainMs int64
+	// parallelism is the number of partitions of a table; 0 and 1 are one.
+	parallelism int
 }
 
 // startAt is where an input is read from at a first start.
@@ -159,7 +161,7 @@ func (w *worker) over() bool {
 func (w *worker) guarded(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p := &panicError{value: v, stack: debug.Stack()}
+			p := asPanic(v)
 			w.log.Error("a worker panicked", "error", p, "epoch", w.at, "stack", string(p.stack))
 			err = p
 		}
@@ -369,6 +371,7 @@ func (w *worker) note() {
 	w.stats.unknown.Store(c.Changes.Unknown)
 	w.stats.filtered.Store(c.Filtered)
 	w.stats.watermark.Store(w.watermark())
+	w.notePartitions()
 	w.stats.steps.Add(1)
 }
 

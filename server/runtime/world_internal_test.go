@@ -86,6 +86,8 @@ type world struct {
 	opt     Options
 	ids     map[string]string
 	idleMs  int64
+	// parallelism is that of new tables; 0 is the default.
+	parallelism int
 }
 
 func newWorld(t testing.TB, change ...func(*Options)) *world {
@@ -158,6 +160,9 @@ func (w *world) table(name, sql string) string {
 	w.t.Helper()
 	d := catalog.NewTable()
 	d.Name, d.SQL = name, sql
+	if w.parallelism > 0 {
+		d.Parallelism = w.parallelism
+	}
 	r, err := w.catalog.CreateTable(w.ctx(), "", "test", d)
 	if err != nil {
 		w.t.Fatal(err)
