@@ -21,8 +21,8 @@ var bank = []struct{ name, sql string }{
 	{"direct", "SELECT SUM(u.amount) AS total FROM (SELECT payee AS account, amount FROM live UNION ALL SELECT payer, -amount FROM live) AS u"},
 }
 
-// TestInternalConsistency holds that the total is zero after every epoch, with disorder, amendments, deletions and
-// restarts, and that the end does not depend on how the transfers were cut into epochs.
+// TestInternalConsistency holds that the total is zero after every epoch, with disorder, amendments, deletions,
+// restarts and in partitions (TBL-020), and that the end does not depend on how the transfers were cut into epochs.
 func TestInternalConsistency(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestInternalConsistency(t *testing.T) {
 			rows := transfers(g, 400)
 			var ends []string
 			for _, epoch := range []int{1, 7, 64, len(rows)} {
-				ends = append(ends, runBank(t, rows, epoch, g))
+				ends = append(ends, runBank(t, rows, epoch, 1, g), runBank(t, rows, epoch, 2+g.IntN(15), g))
 			}
 			for _, e := range ends[1:] {
 				if e != ends[0] {
@@ -58,7 +58,7 @@ func transfers(g *rand.Rand, n int) []row {
 	return out
 }
 
-func runBank(t *testing.T, rows []row, epoch int, g *rand.Rand) string {
+func runBank(t *testing.T, rows []row, epoch, partitions int, g *rand.Rand) string {
 	t.Helper()
 	cat := catalog{{Name: "transfers", Kind: engine.Source, EventTime: true, AppendOnly: true, Schema: types.Schema{{Name: "id", Kind: types.Long},
 		{Name: "payer", Kind: types.Long}, {Name: "payee", Kind: types.Long}, {Name: "amount", Kind: types.Long}, {Name: types.RetractColumn, Kind: types.Bool}}}}
@@ -68,7 +68,8 @@ func runBank(t *testing.T, rows []row, epoch int, g *rand.Rand) string {
 		if q == nil {
 			t.Fatalf("%s: %v", b.name, problems)
 		}
-		q.name = b.name
+		q.name, q.parts[0] = b.name, partitions
+		q.flows[0] = q.start(0)
 		tables = append(tables, q)
 		cat = append(cat, q.program.Relation(b.name))
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -59,7 +60,8 @@ func (c catalog) Names() (out []string) {
 type query struct {
 	sql, postgres, name string
 	program             *engine.Program
-	flows               [2]*flow.Flow
+	flows               [2]flow.Runner
+	parts               [2]int // partitions of the flows, 0 and 1 are one
 	folded              [2]map[string]int64
 }
 
@@ -70,10 +72,28 @@ func newQuery(sql string, cat engine.Catalog) (*query, []engine.Diagnostic) {
 	}
 	q := &query{sql: sql, program: p}
 	for i := range q.flows {
-		q.flows[i] = p.NewFlow()
+		if i == 1 {
+			// Half of the statements run in partitions as well; the text decides, so that a seed is repeated exactly.
+			h := fnv.New32a()
+			_, _ = h.Write([]byte(sql))
+			q.parts[i] = max(0, int(h.Sum32()%32)-15)
+		}
+		q.flows[i] = q.start(i)
 		q.folded[i] = map[string]int64{}
 	}
 	return q, nil
+}
+
+// start makes an empty flow, in partitions when it has several.
+func (q *query) start(which int) flow.Runner {
+	if n := q.parts[which]; n > 1 {
+		f, err := q.program.NewPartitioned(n, flow.Sequential)
+		if err != nil {
+			panic(fmt.Sprintf("BUG: %s in %d partitions: %v", q.sql, n, err))
+		}
+		return f
+	}
+	return q.program.NewFlow()
 }
 
 // push gives a flow rows of every input it has.
@@ -155,7 +175,7 @@ func (q *query) end(which int, epochMs int64) *zset.Batch {
 // restart replaces a flow by one that is restored from its snapshot.
 func (q *query) restart(which int) error {
 	snapshot := q.flows[which].Snapshot(nil)
-	q.flows[which] = q.program.NewFlow()
+	q.flows[which] = q.start(which)
 	return q.flows[which].Restore(snapshot)
 }
 
