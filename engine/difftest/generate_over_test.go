@@ -81,7 +81,7 @@ func (g *generator) windowedGroups() string {
 	for i := range 1 + g.IntN(3) {
 		items = append(items, fmt.Sprintf("%s AS w%d", o.function(), i))
 	}
-	out := "SELECT " + strings.Join(items, ", ") + " FROM " + g.from("r") + g.where() + " GROUP BY " + pick(g, "r.k, r.f", "ALL") + pick(g, "", " HAVING COUNT(*) > 1")
+	out := "SELECT " + strings.Join(items, ", ") + " FROM " + g.from("r") + g.where() + " GROUP BY " + pick(g, "r.k, r.f", "ALL", "ROLLUP (r.k, r.f)", "GROUPING SETS ((r.k), (r.f), ())") + pick(g, "", " HAVING COUNT(*) > 1")
 	if len(o.windows) > 0 {
 		out += " WINDOW " + strings.Join(o.windows, ", ")
 	}
