@@ -243,6 +243,8 @@ func FuzzCompile(f *testing.F) {
 		"SELECT symbol, (SELECT MAX(q.bid) FROM quotes q WHERE q.ask < t.price HAVING COUNT(*) > 1) FROM trades t CROSS JOIN LATERAL (SELECT l FROM UNNEST(t.legs) AS l) x",
 		"WITH RECURSIVE r AS (SELECT symbol, 1 AS n FROM trades UNION SELECT t.symbol, r.n + 1 FROM r JOIN trades t USING (symbol)) MAX RECURSION 5 SELECT * FROM r NATURAL FULL JOIN quotes",
 		"SELECT t.symbol, q.bid FROM trades t ASOF LEFT JOIN quotes q ON t.symbol = q.symbol AND q._ts < t._ts WHERE t.symbol IN (SELECT symbol FROM nope WHERE _ts > t._ts)",
+		"SELECT symbol, SUM(SUM(qty)) OVER (PARTITION BY symbol ORDER BY MAX(price) DESC ROWS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM trades GROUP BY symbol",
+		"SELECT * FROM (SELECT *, ROW_NUMBER() OVER w AS rn, LAG(price, 2, 0) OVER (w RANGE 1 PRECEDING) FROM trades WINDOW w AS (ORDER BY qty)) x WHERE rn <= 2",
 		"SELECT window_start, window_end, window_start AS window_end FROM trades WINDOW TUMBLING(SIZE 1 HOUR)",
 	} {
 		f.Add(s, true)

@@ -34,6 +34,7 @@ type Over struct {
 	touched []uint32
 	dirty   []uint32 // rows whose weight has changed since the last flush; one can be here twice
 	seen    []bool
+	folded  []bool // the partition's kept aggregates hold its rows; false after a restore until they are read
 	values  *overValues
 	old     overRows
 	now     overRows
@@ -103,6 +104,7 @@ func (o *Over) grow() {
 		o.lists = append(o.lists, nil)
 		o.fresh = append(o.fresh, nil)
 		o.seen = append(o.seen, false)
+		o.folded = append(o.folded, true)
 	}
 	o.values.grow(len(o.lists))
 }
@@ -130,6 +132,7 @@ func (o *Over) Flush(emit Emit) {
 		if len(o.lists[g]) == 0 {
 			o.lists[g] = nil
 			o.values.release(g)
+			o.folded[g] = true
 			o.parts.table.Remove(g)
 			removed = true
 		}
@@ -195,6 +198,11 @@ func (o *Over) compare(g uint32, rows []uint32) {
 	}
 	for from > 0 && bytes.Equal(o.peer(rows[from-1]), o.peer(rows[from])) {
 		from--
+	}
+	if !o.folded[g] {
+		o.enter(&o.old, rows, len(rows), &o.was)
+		o.values.fold(g)
+		o.folded[g] = true
 	}
 	o.values.compute(g, o.enter(&o.old, rows, from, &o.was), true, &o.old)
 	o.values.compute(g, o.enter(&o.now, rows, from, &o.weight), false, &o.now)
@@ -295,6 +303,7 @@ func (o *Over) Restore(b []byte) error {
 	o.was.Grow(rows)
 	n := s.count()
 	o.lists, o.fresh, o.seen = make([][]uint32, n), make([][]uint32, n), make([]bool, n)
+	o.folded = make([]bool, n)
 	for g := range o.lists {
 		list := make([]uint32, s.count())
 		for i := range list {
@@ -308,14 +317,7 @@ func (o *Over) Restore(b []byte) error {
 		o.lists[g] = list
 	}
 	o.grow()
-	if err := s.end(); err != nil {
-		return err
-	}
-	for g, list := range o.lists {
-		o.enter(&o.now, list, len(list), &o.weight)
-		o.values.fold(uint32(g))
-	}
-	return nil
+	return s.end()
 }
 
 // StateBytes is the memory of rows and lists.
