@@ -38,16 +38,15 @@ func TestKeyedSourcesAreTheirLastRows(t *testing.T) {
 func lastRows(t *testing.T, s uint64) (int, bool) {
 	g := &generator{Rand: rand.New(rand.NewPCG(s, 13)), tables: true}
 	sql := g.statement(engine.TableMode)
-	for strings.Contains(sql, "LATEST BY") {
-		// LATEST BY over an updating input keeps no older rows: it depends on how changes are put together.
-		g.tables = true
-		sql = g.statement(engine.TableMode)
-	}
 	world := append([]engine.Relation(nil), relations...)
 	for i := range world {
 		if world[i].Kind == engine.Source {
 			world[i].AppendOnly, world[i].Key = false, pick(g, []string{"k"}, []string{"a"}, []string{"k", "f"}, []string{"x"})
 		}
+	}
+	if _, by, ok := strings.Cut(sql, " LATEST BY ("); ok {
+		// By other columns than the key it depends on how changes are put together: it keeps no older rows.
+		world[0].Key = []string{by[:1]}
 	}
 	steps := g.steps(2 + g.IntN(5))
 	for _, rows := range steps {

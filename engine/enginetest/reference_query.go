@@ -427,25 +427,38 @@ func (r *reference) base(rel engine.Relation) *table {
 }
 
 // upserted replays the changes of a keyed source: a row takes the one back that its key had, and a marked one is none
-// itself.
+// itself. What came and went within an epoch was never there.
 func upserted(rows []rrow, rel engine.Relation) (out []rrow) {
 	held := map[string]rrow{}
-	for _, row := range rows {
-		var key []types.Value
-		for _, name := range rel.Key {
-			i, _ := rel.Schema.Find(name)
-			key = append(key, row.vals[i])
+	for i := 0; i < len(rows); {
+		last := map[string]int{} // the last change of each key in the epoch
+		var order []string
+		end := i
+		for ; end < len(rows) && rows[end].epoch == rows[i].epoch; end++ {
+			var key []types.Value
+			for _, name := range rel.Key {
+				c, _ := rel.Schema.Find(name)
+				key = append(key, rows[end].vals[c])
+			}
+			k := keyOf(key)
+			if _, ok := last[k]; !ok {
+				order = append(order, k)
+			}
+			last[k] = end
 		}
-		k := keyOf(key)
-		if old, ok := held[k]; ok {
-			old.w, old.at, old.epoch = -1, row.at, row.epoch
-			out = append(out, old)
+		for _, k := range order {
+			row := rows[last[k]]
+			if old, ok := held[k]; ok {
+				old.w, old.at, old.epoch = -1, row.at, row.epoch
+				out = append(out, old)
+			}
+			delete(held, k)
+			if !row.retract {
+				held[k] = row
+				out = append(out, row)
+			}
 		}
-		delete(held, k)
-		if !row.retract {
-			held[k] = row
-			out = append(out, row)
-		}
+		i = end
 	}
 	return out
 }
