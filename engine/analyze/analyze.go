@@ -36,6 +36,8 @@ type analyzer struct {
 	// out, they wait for late rows. lateness is how long.
 	timed    int
 	lateness int64
+	// dropLate says that rows that are later than that are not kept.
+	dropLate bool
 	// recursions counts the recursive queries.
 	recursions int
 }

@@ -37,7 +37,7 @@ func (a *analyzer) intervalJoin(j *syntax.Join, ctes *cteScope, f *from) {
 	}
 	f.scope.inputs = append(f.scope.inputs, in)
 	f.summary += joinSummary(j, in)
-	spec := plan.IntervalJoin{LatenessMs: a.lateness}
+	spec := plan.IntervalJoin{LatenessMs: a.lateness, DropLate: a.dropLate}
 	switch j.Kind {
 	case syntax.JoinLeft:
 		spec.KeepLeft = true

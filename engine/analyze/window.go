@@ -27,7 +27,7 @@ func (q *selecting) window() *plan.Window {
 	if s.Window == nil {
 		return nil
 	}
-	w := &plan.Window{SizeMs: max(1, s.Window.Size.Millis()), Changes: s.Emit != nil && s.Emit.Changes}
+	w := &plan.Window{DropLate: q.dropLate, SizeMs: max(1, s.Window.Size.Millis()), Changes: s.Emit != nil && s.Emit.Changes}
 	switch s.Window.Kind {
 	case syntax.Hopping:
 		w.Kind, w.AdvanceMs = plan.Hopping, max(1, s.Window.Advance.Millis())
@@ -44,11 +44,11 @@ func (q *selecting) window() *plan.Window {
 
 // allow takes the lateness that a SELECT allows for itself and what it reads. The result undoes it.
 func (a *analyzer) allow(s *syntax.Select) (undo func()) {
-	was := a.lateness
+	was, drop := a.lateness, a.dropLate
 	if s.Lateness != nil {
-		a.lateness = s.Lateness.For.Millis()
+		a.lateness, a.dropLate = s.Lateness.For.Millis(), s.Lateness.Then == syntax.LateDropped
 	}
-	return func() { a.lateness = was }
+	return func() { a.lateness, a.dropLate = was, drop }
 }
 
 // below notes that the relations of a SELECT are read by an operator that keeps time. The result undoes it.

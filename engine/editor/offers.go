@@ -202,6 +202,27 @@ func (o *offers) inDuration(p int) bool {
 		o.units()
 		return true
 	}
+	if o.tok(p-1).Kind == syntax.Number && o.anyKeyword(p-2, "LATENESS") && o.inside == "" {
+		o.keywords(groupFirst, "DROP", "SIDE STREAM") // and the next clause
+	}
+	return o.inLateness(p)
+}
+
+// inLateness offers what stands behind the words of ALLOWED LATENESS that say what becomes of later rows.
+func (o *offers) inLateness(p int) bool {
+	allowed := func(k int) bool { return o.tok(k-2).Kind == syntax.Number && o.anyKeyword(k-3, "LATENESS") }
+	switch upper(o.tok(p)) {
+	case "SIDE":
+		if allowed(p) {
+			o.keywords(groupFirst, "STREAM")
+			return true
+		}
+	case "DROP", "STREAM":
+		if allowed(p) || upper(o.tok(p-1)) == "SIDE" && allowed(p-1) {
+			o.clauses(clauseRanks["ALLOWED"])
+			return true
+		}
+	}
 	return false
 }
 

@@ -246,6 +246,14 @@ func (b *builder) add(n plan.Node, o op.Operator, out op.Emit, scope *scope) {
 	b.f.nodes = append(b.f.nodes, &node{op: o, name: n.Name(), out: out, scope: scope})
 }
 
+// lateOf takes the late rows of an operator of time; nil when they are dropped.
+func (b *builder) lateOf(drop bool, s types.Schema) op.Emit {
+	if drop {
+		return nil
+	}
+	return b.lateInto(s)
+}
+
 // lateInto collects late rows. Windows of one query that read different columns share the stream only when their
 // kinds agree; the rows of the others are counted.
 func (b *builder) lateInto(s types.Schema) op.Emit {

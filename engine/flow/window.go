@@ -9,7 +9,7 @@ import (
 func (b *builder) window(n *plan.Window, out op.Emit) {
 	own := b.newScope(n, plan.InLag(n))
 	spec := op.WindowSpec{Ts: n.Ts, Keys: n.Keys, Aggs: n.Aggs, AppendOnly: n.In.AppendOnly(), Changes: n.Changes,
-		Amend: n.AmendMs, OnLate: b.lateInto(n.In.Schema()), OnClose: b.onClose}
+		Amend: n.AmendMs, OnLate: b.lateOf(n.DropLate, n.In.Schema()), OnClose: b.onClose}
 	b.onClose = nil
 	var o op.Operator
 	var late *op.Lateness

@@ -18,7 +18,9 @@ type IntervalJoin struct {
 	LeftTs, RightTs int // positions of the event times in their sides
 	WithinMs        int64
 	// LatenessMs is how far behind the watermark a row may be and still count: rows are kept that much longer.
-	LatenessMs          int64
+	LatenessMs int64
+	// DropLate says that rows that are too late are counted and not kept.
+	DropLate            bool
 	LeftKeys, RightKeys []expr.Expr // over the columns of their own side
 	Residual            expr.Expr   // over the output's columns; nil: none
 	// KeepLeft and KeepRight say that unmatched rows of a side are given out: LEFT, RIGHT and FULL joins.
@@ -81,6 +83,9 @@ func (n *IntervalJoin) Detail() string {
 	b.WriteString(n.Kind() + " within " + FormatMillis(n.WithinMs))
 	if n.LatenessMs > 0 {
 		b.WriteString(" lateness " + FormatMillis(n.LatenessMs))
+	}
+	if n.DropLate {
+		b.WriteString(" late rows dropped")
 	}
 	for i := range n.LeftKeys {
 		if i == 0 {

@@ -40,8 +40,10 @@ type Window struct {
 	// AmendMs is how far behind the watermark a row may be and still change a window that was given out: its row is
 	// retracted, and the new one asserted with the next _revision.
 	AmendMs int64
-	Keys    []expr.Expr
-	Aggs    []agg.Call
+	// DropLate says that rows that are too late are counted and not kept.
+	DropLate bool
+	Keys     []expr.Expr
+	Aggs     []agg.Call
 
 	schema types.Schema
 }
@@ -120,6 +122,9 @@ func (n *Window) Detail() string {
 	}
 	if n.AmendMs > 0 {
 		s += "amended for " + FormatMillis(n.AmendMs) + " "
+	}
+	if n.DropLate {
+		s += "late rows dropped "
 	}
 	return s + groupDetail(n.Keys, n.Aggs)
 }

@@ -232,10 +232,24 @@ type Window struct {
 }
 
 // Lateness is the ALLOWED LATENESS clause: how far behind the watermark a row may be and still count.
+// Then says what becomes of rows that are further behind.
 type Lateness struct {
 	Pos
-	For *Duration
+	For  *Duration
+	Then LateRows
 }
+
+// LateRows is what becomes of rows that come too late to count. They are counted in every case.
+type LateRows uint8
+
+// What becomes of late rows.
+const (
+	LateKept    LateRows = iota // not written: they are kept in the late stream of the pipeline
+	LateDropped                 // DROP
+	LateAside                   // SIDE STREAM, the same as when nothing is written
+)
+
+var lateRowsWords = [...]string{"", " DROP", " SIDE STREAM"}
 
 // Emit is the EMIT clause.
 type Emit struct {

@@ -275,7 +275,10 @@ func (p *parser) tail(q *Query) {
 }
 
 // duration reads N MILLISECONDS, SECONDS, MINUTES or HOURS; the singular counts too.
-func (p *parser) duration() *Duration {
+func (p *parser) duration() *Duration { return p.durationFrom(1) }
+
+// durationFrom reads a duration of at least so many units.
+func (p *parser) durationFrom(least int64) *Duration {
 	t := p.peek()
 	d := &Duration{Pos: t.Pos, Unit: Seconds}
 	if t.Kind != Number {
@@ -312,7 +315,7 @@ func (p *parser) duration() *Duration {
 	d.Unit = unit
 	d.Pos = p.span(t.Pos)
 	switch {
-	case n == 0:
+	case n < least:
 		p.report(d.Pos, "bad-duration", "a duration is longer than zero", "")
 	case n > maxDurationMs/int64(unit):
 		p.report(d.Pos, "bad-duration", "the duration is longer than 100 years", "")

@@ -347,8 +347,15 @@ func (p *parser) clause(s *Select) (rank int, read func()) {
 	case t.is("ALLOWED") && p.peekAt(1).is("LATENESS"):
 		return 6, func() {
 			p.words("ALLOWED", "LATENESS")
-			d := p.duration()
-			s.Lateness = &Lateness{Pos: p.span(t.Pos), For: d}
+			d := p.durationFrom(0)
+			then := LateKept
+			switch {
+			case p.word("DROP"):
+				then = LateDropped
+			case p.words("SIDE", "STREAM"):
+				then = LateAside
+			}
+			s.Lateness = &Lateness{Pos: p.span(t.Pos), For: d, Then: then}
 		}
 	case t.is("EMIT"):
 		return 7, func() {

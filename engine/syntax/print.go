@@ -141,6 +141,7 @@ func (p *printer) selectClause(s *Select) {
 	if s.Lateness != nil {
 		p.add(" ALLOWED LATENESS ")
 		p.duration(s.Lateness.For)
+		p.add(lateRowsWords[s.Lateness.Then])
 	}
 	if s.Emit != nil {
 		p.add(" EMIT ", []string{"FINAL", "CHANGES"}[boolInt(s.Emit.Changes)])
