@@ -274,7 +274,8 @@ func (g *generator) rolling() string {
 }
 
 func (g *generator) lateness() string {
-	return pick(g, "", "", " ALLOWED LATENESS 1 SECOND", " ALLOWED LATENESS 2500 MILLISECONDS")
+	return pick(g, "", "", " ALLOWED LATENESS 1 SECOND", " ALLOWED LATENESS 2500 MILLISECONDS",
+		" ALLOWED LATENESS 1 SECOND DROP", " ALLOWED LATENESS 0 SECONDS SIDE STREAM")
 }
 
 func (g *generator) window() string {
@@ -386,7 +387,7 @@ func (g *generator) aggregate() string {
 		case 1:
 			return "COUNT(" + g.scalar(pick(g, types.String, types.Bool)) + ")"
 		case 2:
-			return "COUNT(DISTINCT " + g.scalar(pick(g, types.Long, types.Double)) + ")"
+			return pick(g, "COUNT", "COUNT", "SUM", "AVG", "MAX") + "(DISTINCT " + g.scalar(pick(g, types.Long, types.Double)) + ")"
 		case 3:
 			return "SUM(r.j -> 'n')"
 		case 4:
