@@ -78,12 +78,15 @@ func (q *selecting) modeRules() {
 	case Table:
 		if s.Window != nil {
 			q.report(s.Window, CodeWindowNotAllowed, "remove WINDOW: a table keeps running totals; windows belong in a pipeline", "WINDOW is not allowed in a table")
+			q.fix(syntax.Remove("WINDOW", s.Window.Pos))
 		}
 		if s.Lateness != nil {
 			q.report(s.Lateness, CodeLateness, "remove it: the rows of a table count whenever they come", "ALLOWED LATENESS is not allowed in a table")
+			q.fix(syntax.Remove("ALLOWED LATENESS", s.Lateness.Pos))
 		}
 		if s.Emit != nil {
 			q.report(s.Emit, CodeEmitNotAllowed, "remove EMIT: a table gives out every change", "EMIT is not allowed in a table")
+			q.fix(syntax.Remove("EMIT", s.Emit.Pos))
 		}
 	case Pipeline:
 		q.pipelineRules(agg)

@@ -68,6 +68,7 @@ func (a *analyzer) unionRules(ops []*syntax.SetOp) bool {
 	for _, op := range ops {
 		if a.mode == Pipeline && !op.All {
 			a.report(op.OpPos, CodeUnion, "write UNION ALL", "UNION without ALL is not allowed in a pipeline")
+			a.fix(syntax.Replace(op.OpPos, "UNION", "UNION ALL"))
 			ok = false
 		}
 		if op.All != ops[0].All {
