@@ -32,22 +32,23 @@ const env = catalog.DefaultEnvironment
 // fakes stand for the runtime and the intake. They follow a desired state at once, unless stuck, and remember what
 // they were asked.
 type fakes struct {
-	mu        sync.Mutex
-	store     *catalog.Store
-	stuck     bool
-	failures  map[string]string // entity id -> error
-	rows      func(q view.RowsQuery) (view.TableRows, error)
-	query     view.RowsQuery
-	results   []view.ResultEnvelope
-	limit     int // of the last read of results
-	push      view.IngestResult
-	pushErr   error
-	pushed    string
-	pushKey   string
-	scenario  error
-	phase     httpapi.Phase
-	checks    []view.Check
-	panicNext bool
+	explanation catalog.Explanation
+	mu          sync.Mutex
+	store       *catalog.Store
+	stuck       bool
+	failures    map[string]string // entity id -> error
+	rows        func(q view.RowsQuery) (view.TableRows, error)
+	query       view.RowsQuery
+	results     []view.ResultEnvelope
+	limit       int // of the last read of results
+	push        view.IngestResult
+	pushErr     error
+	pushed      string
+	pushKey     string
+	scenario    error
+	phase       httpapi.Phase
+	checks      []view.Check
+	panicNext   bool
 }
 
 func (f *fakes) Observed(_ string, kind catalog.InputKind, id string) view.EntityStatus {
@@ -115,6 +116,10 @@ func (f *fakes) RowsAtEpoch(_ context.Context, _ string, ids []string, _ int) (v
 
 func (f *fakes) TableMetrics(_, id string) (view.TableMetrics, error) {
 	return view.TableMetrics{TableID: id, Status: view.Stopped, Epoch: -1}, nil
+}
+
+func (f *fakes) Explain(context.Context, string, catalog.InputKind, string) (catalog.Explanation, bool, error) {
+	return f.explanation, f.explanation.Running, nil
 }
 
 func (f *fakes) TableReplay(context.Context, string, string) (view.ReplayInfo, error) {

@@ -23,6 +23,8 @@ type Runtime interface {
 	// RowsAtEpoch reads several tables at one epoch that all of them have.
 	RowsAtEpoch(ctx context.Context, env string, ids []string, limit int) (view.RowsAtEpoch, error)
 	TableMetrics(env, id string) (view.TableMetrics, error)
+	// Explain asks a running pipeline or table how it runs and what its operators have done; false when it does not run.
+	Explain(ctx context.Context, env string, kind catalog.InputKind, id string) (catalog.Explanation, bool, error)
 	TableReplay(ctx context.Context, env, id string) (view.ReplayInfo, error)
 
 	// PipelineResults returns the newest rows, oldest first; limit is at least 1.

@@ -15,6 +15,7 @@ var (
 	limitResults = Param{Name: "limit", Type: "integer", Default: "100", Doc: "rows, moved into 1..100000"}
 	limitCSV     = Param{Name: "limit", Type: "integer", Default: "10000", Doc: "rows, moved into 1..100000"}
 	minPosition  = Param{Name: "minPosition", Type: "string", Repeated: true, Doc: "`<input>:<seq>`: wait until the rows reflect this position of a source; repeatable"}
+	formatText   = Param{Name: "format", Type: "string", Default: "json", Doc: "`text` answers text for people, as does Accept: text/plain"}
 	timeoutParam = Param{Name: "timeoutMs", Type: "integer", Default: "5000", Doc: "how long to wait for minPosition, at most 50000"}
 )
 
@@ -190,6 +191,11 @@ func pipelineRoutes() []Route {
 			Also: []Status{refused("the body is not a JSON object")},
 		},
 		{
+			Method: http.MethodPost, Path: "/api/pipelines/explain", Tag: "pipelines", Summary: "Explains a query that is not stored, as a pipeline would run it.",
+			Floor: access.Editor, Action: "pipeline.write", Request: validateRequest{}, Response: catalog.Explanation{}, handler: (*API).explainPipelineQuery, Query: []Param{formatText},
+			Also: []Status{refused("the query does not compile")},
+		},
+		{
 			Method: http.MethodGet, Path: "/api/pipelines/:key", Tag: "pipelines", Summary: "Reads a pipeline by id or name.",
 			Floor: access.Viewer, Action: "pipeline.read", Scope: PipelineKey, Response: catalog.Pipeline{}, handler: (*API).getPipeline, Also: []Status{missing, ambiguousKey},
 		},
@@ -208,6 +214,10 @@ func pipelineRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/api/pipelines/:key/stop", Tag: "pipelines", Summary: "Stops a pipeline.",
 			Floor: access.Editor, Action: "pipeline.control", Scope: PipelineID, Response: catalog.Pipeline{}, handler: (*API).stopPipeline, Also: []Status{missing},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/pipelines/:key/explain", Tag: "pipelines", Summary: "Explains a pipeline: the logical and the physical plan, the rewrites, and on a running one what each operator has done; with Accept: text/plain as text.",
+			Floor: access.Viewer, Action: "pipeline.read", Scope: PipelineKey, Response: catalog.Explanation{}, handler: (*API).explainPipeline, Query: []Param{formatText}, Also: []Status{missing, conflict("the query does not compile, or the key is ambiguous")},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/pipelines/:key/plan", Tag: "pipelines", Summary: "Shows the plan of a pipeline.",
@@ -253,6 +263,11 @@ func tableRoutes() []Route {
 			Also: []Status{refused("the body is not a JSON object")},
 		},
 		{
+			Method: http.MethodPost, Path: "/api/tables/explain", Tag: "tables", Summary: "Explains a query that is not stored, as a table would run it.",
+			Floor: access.Editor, Action: "table.write", Request: validateRequest{}, Response: catalog.Explanation{}, handler: (*API).explainTableQuery, Query: []Param{formatText},
+			Also: []Status{refused("the query does not compile")},
+		},
+		{
 			Method: http.MethodGet, Path: "/api/tables/:key", Tag: "tables", Summary: "Reads a table by id or name.",
 			Floor: access.Viewer, Action: "table.read", Scope: TableKey, Response: catalog.Table{}, handler: (*API).getTable, Also: []Status{missing, ambiguousKey},
 		},
@@ -271,6 +286,10 @@ func tableRoutes() []Route {
 		{
 			Method: http.MethodPost, Path: "/api/tables/:key/stop", Tag: "tables", Summary: "Stops a table that no running table reads.",
 			Floor: access.Editor, Action: "table.control", Scope: TableID, Response: catalog.Table{}, handler: (*API).stopTable, Also: []Status{missing, conflict("running tables depend on it")},
+		},
+		{
+			Method: http.MethodGet, Path: "/api/tables/:key/explain", Tag: "tables", Summary: "Explains a table: the logical and the physical plan, the rewrites, and on a running one what each operator has done; with Accept: text/plain as text.",
+			Floor: access.Viewer, Action: "table.read", Scope: TableKey, Response: catalog.Explanation{}, handler: (*API).explainTable, Query: []Param{formatText}, Also: []Status{missing, conflict("the query does not compile, or the key is ambiguous")},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/tables/:key/plan", Tag: "tables", Summary: "Shows the plan of a table.",

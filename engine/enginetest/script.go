@@ -229,7 +229,15 @@ func (w *World) runPlan(c Command) (string, error) {
 			return "", fmt.Errorf("rule %s fired", name)
 		}
 	}
-	return e.program.Explain(), nil
+	switch c.word(1) {
+	case "":
+		return e.program.Explain(), nil
+	case "logical":
+		return e.program.Describe(nil).Logical.String(), nil
+	case "physical":
+		return e.program.Describe(nil).Physical.String(), nil
+	}
+	return "", fmt.Errorf("plan %s %s: write logical, physical or nothing", c.word(0), c.word(1))
 }
 
 // firedRules plans an entity's statement again and counts the rewrites.

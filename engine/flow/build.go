@@ -15,6 +15,7 @@ type node struct {
 	name  string
 	out   op.Emit
 	scope *scope
+	meter *meter
 }
 
 // scan is one place where the query reads an input.
@@ -40,6 +41,8 @@ type builder struct {
 	f *Flow
 	// onClose is told of the closings of the next window that is built; see rolling.
 	onClose func(end int64)
+	// meters are those of the nodes that are being built, the innermost last.
+	meters []*meter
 }
 
 func (b *builder) build() {
@@ -50,7 +53,7 @@ func (b *builder) build() {
 	}
 	f.eager = q.Pipeline && eager(q.Root)
 	all := b.newScope(q.Root, 0)
-	at := b.node(q.Root, f.out.take, all, nil)
+	at := b.node(q.Root, f.give, all, nil)
 	b.end(at, nil)
 	f.out.sorted = len(f.nodes) > 0 && isSorted(f.nodes[len(f.nodes)-1].op)
 }
@@ -89,12 +92,14 @@ func (b *builder) newScope(n plan.Node, wait int64) *scope {
 // above, or that of the whole query; marked is the former only. The result is the position of the path that comes
 // out of it, -1 when the rows are no longer those of one scan.
 func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
+	b.open(n)
+	defer b.close()
 	switch n := n.(type) {
 	case *plan.Scan:
 		return b.scan(n, out, marked)
 	case *plan.Filter:
 		f := op.NewFilter(n.Pred)
-		at := b.node(n.In, into(f, 0, out), scope, marked)
+		at := b.node(n.In, b.into(f, 0, out), scope, marked)
 		b.add(n, f, out, scope)
 		if at >= 0 {
 			b.f.paths[at].filters = append(b.f.paths[at].filters, f)
@@ -107,7 +112,7 @@ func (b *builder) node(n plan.Node, out op.Emit, scope, marked *scope) int {
 			}
 		}
 		p := op.NewProject(n.Exprs)
-		at := b.node(n.In, into(p, 0, out), scope, marked)
+		at := b.node(n.In, b.into(p, 0, out), scope, marked)
 		b.add(n, p, out, scope)
 		return at
 	case *plan.Unnest:
@@ -213,6 +218,9 @@ func (b *builder) scan(n *plan.Scan, out op.Emit, marked *scope) int {
 
 func (b *builder) reduce(n *plan.Reduce, cols []int, out op.Emit, scope, marked *scope) int {
 	r := op.NewReduce(n.Keys, n.Aggs, n.In.AppendOnly(), cols)
+	if b.meter().node != n {
+		b.meter().fused = n
+	}
 	b.child(n.In, r, 0, out, scope, marked)
 	b.add(n, r, out, scope)
 	return -1
@@ -221,7 +229,7 @@ func (b *builder) reduce(n *plan.Reduce, cols []int, out op.Emit, scope, marked 
 // child builds the input of an operator that ends the path of a scan.
 func (b *builder) child(in plan.Node, o op.Operator, port int, out op.Emit, scope, marked *scope) int {
 	var reached int64
-	next := into(o, port, out)
+	next := b.into(o, port, out)
 	at := b.node(in, func(d op.Delta) {
 		reached += int64(d.Len())
 		next(d)
@@ -243,7 +251,8 @@ func (b *builder) end(at int, reached *int64) {
 }
 
 func (b *builder) add(n plan.Node, o op.Operator, out op.Emit, scope *scope) {
-	b.f.nodes = append(b.f.nodes, &node{op: o, name: n.Name(), out: out, scope: scope})
+	b.meter().op = o
+	b.f.nodes = append(b.f.nodes, &node{op: o, name: n.Name(), out: out, scope: scope, meter: b.meter()})
 }
 
 // lateOf takes the late rows of an operator of time; nil when they are dropped.
@@ -271,10 +280,6 @@ func (b *builder) lateInto(s types.Schema) op.Emit {
 		}
 	}
 	return f.late.take
-}
-
-func into(o op.Operator, port int, out op.Emit) op.Emit {
-	return func(d op.Delta) { o.Apply(port, d, out) }
 }
 
 func plainColumns(es []expr.Expr) ([]int, bool) {

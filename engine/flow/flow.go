@@ -22,6 +22,10 @@ type Flow struct {
 	marks   []int64
 	// eager says that operators of time are told of the watermark after every row, and not at the end of an epoch only.
 	eager bool
+	// meter is that of the root.
+	meter *meter
+	given int64 // rows that came out of it since the flow was made or restored
+	watch stopwatch
 }
 
 // Output is what a flow gives out at a Flush. Its batches own their memory.
@@ -52,6 +56,7 @@ func New(q *plan.Query) *Flow {
 func (f *Flow) Push(input int, b *zset.Batch) {
 	in := f.inputs[input]
 	in.rows += int64(b.N)
+	f.watch.begin(turnPush, int64(b.N))
 	step := maxRows
 	if f.query.Pipeline && (len(in.scans) > 1 || f.eager) {
 		// Every reader of the input takes a row before the next row comes, so that the order of what is emitted does
@@ -87,12 +92,19 @@ func (f *Flow) push(in *input, b *zset.Batch) {
 // close tells every operator how far its watermark is.
 func (f *Flow) close() {
 	for _, n := range f.nodes {
+		if f.watch.on {
+			before := f.watch.enter(n.meter)
+			n.op.Advance(n.scope.watermark, n.out)
+			f.watch.enter(before)
+			continue
+		}
 		n.op.Advance(n.scope.watermark, n.out)
 	}
 }
 
 // Advance ends an epoch that stands for a time, milliseconds since the epoch of the calendar. Times never go back.
 func (f *Flow) Advance(timeMs int64) {
+	f.watch.begin(turnAdvance, 1)
 	for _, in := range f.inputs {
 		in.tick(timeMs, f.query.Time.Idle)
 	}
@@ -104,9 +116,7 @@ func (f *Flow) Advance(timeMs int64) {
 
 // Flush returns what changed since the last Flush.
 func (f *Flow) Flush() Output {
-	for _, n := range f.nodes {
-		n.op.Flush(n.out)
-	}
+	f.flush()
 	var out Output
 	if f.query.Pipeline {
 		out.Delta = f.out.rows()
@@ -120,6 +130,20 @@ func (f *Flow) Flush() Output {
 		f.rowsOut += int64(out.Delta.N)
 	}
 	return out
+}
+
+// flush lets every operator give out what it has held back.
+func (f *Flow) flush() {
+	f.watch.begin(turnFlush, 1)
+	for _, n := range f.nodes {
+		if f.watch.on {
+			before := f.watch.enter(n.meter)
+			n.op.Flush(n.out)
+			f.watch.enter(before)
+			continue
+		}
+		n.op.Flush(n.out)
+	}
 }
 
 // LateSchema is the columns of the late rows: what the window reads. It is nil for a query without a window.

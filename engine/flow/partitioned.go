@@ -19,6 +19,8 @@ type Runner interface {
 	Watermark() int64
 	StateBytes() int64
 	Counters() Counters
+	Describe() plan.Description
+	Measure(clock func() int64)
 	Snapshot(dst []byte) []byte
 	Restore(b []byte) error
 }
@@ -217,9 +219,7 @@ func (f *Partitioned) take(s *stage, p int, advance, flush bool) {
 		t.flow.Advance(f.epoch)
 	}
 	if flush {
-		for _, n := range t.flow.nodes {
-			n.op.Flush(n.out)
-		}
+		t.flow.flush()
 	}
 	t.give(s.def.Out)
 }

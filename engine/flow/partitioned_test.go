@@ -228,3 +228,49 @@ func TestPartitionedRefusesOtherSnapshots(t *testing.T) {
 		}
 	}
 }
+
+// TestPartitionedDescribes: the operators of all partitions add up to what one flow has done, with exchanges between
+// the stages.
+func TestPartitionedDescribes(t *testing.T) {
+	p, problems := engine.Compile("SELECT k, SUM(g) AS total FROM a WHERE g > 0 GROUP BY k", relations{updating("a")}, engine.TableMode, engine.Options{})
+	if p == nil {
+		t.Fatal(problems)
+	}
+	one := p.NewFlow()
+	many, err := p.NewPartitioned(3, flow.Sequential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns := int64(0)
+	for _, f := range []flow.Runner{one, many} {
+		f.Measure(func() int64 { ns += 1000; return ns })
+		for i := range 200 {
+			b := zset.NewBuilder([]types.Kind{types.String, types.Long})
+			b.Text(0, fmt.Appendf(nil, "k%d", i%7))
+			b.Long(1, int64(i%5))
+			b.EndRow(1)
+			f.Push(0, b.Build())
+			f.Advance(int64(i))
+			f.Flush()
+		}
+	}
+	of := func(d plan.Description, name string) plan.Operator {
+		for _, o := range d {
+			if strings.Contains(o.Name, name) {
+				return o
+			}
+		}
+		t.Fatalf("no %s in\n%s", name, d)
+		return plan.Operator{}
+	}
+	a, b := of(one.Describe(), "Reduce"), of(many.Describe(), "Reduce")
+	if a.Work.RowsIn != 160 || b.Work.RowsIn != a.Work.RowsIn || b.Work.RowsOut != a.Work.RowsOut || b.Work.TimeNs == 0 || b.Variant == a.Variant {
+		t.Errorf("one flow %+v {%s}, three partitions %+v {%s}", a.Work, a.Variant, b.Work, b.Variant)
+	}
+	if x := of(many.Describe(), "Exchange"); x.Detail != "HashPartition by (a.k)" || len(x.Inputs) != 1 || x.Work.RowsOut != 160 {
+		t.Errorf("exchange %+v, %+v", x, x.Work)
+	}
+	if got := many.Describe().String(); !strings.Contains(got, "3 partitions") {
+		t.Errorf("described as\n%s", got)
+	}
+}

@@ -9,7 +9,7 @@ import (
 // meets the snapshot of before. The windows of both follow watermarks of their own.
 func (b *builder) rolling(n *plan.Rolling, out op.Emit, scope, marked *scope) int {
 	r := op.NewRolling(n.Sub.Schema()[n.Col].Kind, op.RollingKind(n.Kind), n.Value, n.Col)
-	at := b.node(n.In, into(r, 0, out), scope, marked)
+	at := b.node(n.In, b.into(r, 0, out), scope, marked)
 	outer := b.onClose
 	b.onClose = r.Replace
 	b.child(n.Sub, r, 1, out, b.newScope(n.Sub, 0), nil)

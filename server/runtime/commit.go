@@ -108,6 +108,8 @@ func (w *worker) betweenSteps(ctx context.Context) error {
 	select {
 	case err := <-w.saving:
 		w.saved(err)
+	case ask := <-w.probe:
+		ask()
 	default:
 	}
 	now := w.env.rt.now()

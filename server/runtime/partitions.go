@@ -42,12 +42,15 @@ func (w *worker) partitionable() error {
 // newFlow makes the empty state of the worker.
 func (w *worker) newFlow() flow.Runner {
 	if w.partitions() == 0 {
-		return w.prog.NewFlow()
+		f := w.prog.NewFlow()
+		f.Measure(w.env.rt.stopwatch())
+		return f
 	}
 	f, err := w.prog.NewPartitioned(w.def.parallelism, together(w.env.rt.opt.spreadRows))
 	if err != nil {
 		panic(fmt.Sprintf("BUG: a table that was accepted for %d partitions: %v", w.def.parallelism, err))
 	}
+	f.Measure(w.env.rt.stopwatch())
 	return f
 }
 
