@@ -108,7 +108,7 @@ func (a *analyzer) relation(t syntax.TableItem, ctes *cteScope, f *from) (plan.N
 			a.report(t, CodeAliasMissing, "write (SELECT ...) AS name", "a query in FROM needs an alias")
 		}
 		if t.Lateral && a.mode == Pipeline {
-			a.later(t, "LATERAL", "")
+			a.later(t, "LATERAL in a pipeline", "make it a table")
 		}
 		before := len(a.ds)
 		r := a.derived(t, ctes, f)

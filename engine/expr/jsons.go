@@ -42,6 +42,23 @@ var jsonFunctions = []scalar{
 			r.out, ok = types.AppendJsonText(r.out, raw)
 			return ok
 		}},
+	{name: "JSON_KEYS", aliases: []string{"JSON_OBJECT_KEYS"}, sign: "JSON_KEYS(x)", doc: "Names of the members of a Json object as a Json array, in their order; NULL for other values.",
+		params: kinds(types.Json), min: 1, max: 1, result: types.Json, row: func(r *rowArgs) bool {
+			doc := r.text(0)
+			if len(doc) == 0 || doc[0] != '{' {
+				return false
+			}
+			r.out = append(r.out, '[')
+			n := 0
+			types.JsonMembers(doc, func(name, _ []byte) bool {
+				if n++; n > 1 {
+					r.out = append(r.out, ',')
+				}
+				r.out = append(r.out, name...)
+				return true
+			})
+			return r.give([]byte{']'})
+		}},
 	{name: "JSON_TYPE", aliases: []string{"JSON_TYPEOF"}, sign: "JSON_TYPE(x)", doc: "object, array, string, number, boolean or null.",
 		params: kinds(types.Json), min: 1, max: 1, result: text, row: func(r *rowArgs) bool {
 			doc := r.text(0)

@@ -414,7 +414,7 @@ func (p *parser) call() Expr {
 				p.take()
 				c.Distinct = true
 			}
-			c.Args = p.callArguments(name)
+			c.Args = p.callArguments(&c.Name)
 			if t := p.peek(); t.is("SEPARATOR") && p.peekAt(1).Kind == Text {
 				p.take()
 				c.Args = append(c.Args, p.primary())

@@ -127,6 +127,9 @@ func (p *parser) joinStart() *Join {
 	j := &Join{Pos: t.Pos, KindPos: t.Pos}
 	if p.symbol(",") {
 		j.Kind = JoinComma
+		if p.peek().is("LATERAL") && p.peekAt(1).symbol("(") {
+			j.Kind = JoinCross
+		}
 		return j
 	}
 	if t.is("NATURAL") {
@@ -159,6 +162,11 @@ func (p *parser) joinStart() *Join {
 		j.Kind = JoinKind(strings.ToUpper(w.Text) + " JOIN")
 		p.take()
 		p.word("OUTER")
+		if n := p.peek(); n.is("ASOF") && p.peekAt(1).is("JOIN") && !j.Asof {
+			p.report(p.span(w.Pos), "syntax", strings.ToUpper(w.Text)+" ASOF JOIN does not exist", "write ASOF JOIN or ASOF LEFT JOIN")
+			p.take()
+			j.Asof, j.Kind = true, JoinLeft
+		}
 		if n := p.peekAt(1); n.is("JOIN") && !p.peek().is("SEMI") && !p.peek().is("ANTI") {
 			p.meant("OUTER")
 			p.word("OUTER")

@@ -3,11 +3,11 @@ package syntax
 import "strings"
 
 // Calls with words between their arguments are read as plain calls: EXTRACT(hour FROM t) is EXTRACT('hour', t),
-// POSITION(a IN b) is POSITION(a, b), SUBSTRING(s FROM a FOR n) is SUBSTRING(s, a, n) and INTERVAL '1 day' is
-// INTERVAL('1 day').
+// POSITION(a IN b) is POSITION(a, b), SUBSTRING(s FROM a FOR n) is SUBSTRING(s, a, n), TRIM(LEADING c FROM s) is
+// LTRIM(s, c) and INTERVAL '1 day' is INTERVAL('1 day').
 
-// callArguments reads the arguments of a call.
-func (p *parser) callArguments(name Ident) []Expr {
+// callArguments reads the arguments of a call. The name changes where another function is meant.
+func (p *parser) callArguments(name *Ident) []Expr {
 	switch strings.ToUpper(name.Name) {
 	case "EXTRACT", "DATE_PART":
 		if t := p.peek(); t.Kind == Word && p.peekAt(1).is("FROM") {
@@ -32,8 +32,31 @@ func (p *parser) callArguments(name Ident) []Expr {
 			return out
 		}
 		return p.further(s)
+	case "TRIM":
+		return p.trimArguments(name)
 	}
 	return p.exprList()
+}
+
+// trimArguments reads TRIM([BOTH | LEADING | TRAILING] [characters] FROM s), and the plain TRIM(s, characters). The
+// words are names of columns too: they are the side only when an argument or FROM follows.
+func (p *parser) trimArguments(name *Ident) []Expr {
+	for _, side := range [...]struct{ word, function string }{{"BOTH", "TRIM"}, {"LEADING", "LTRIM"}, {"TRAILING", "RTRIM"}} {
+		if next := p.peekAt(1); p.peek().is(side.word) && (next.Kind == Text || next.Kind == Word) && !next.is("IS") {
+			p.take()
+			name.Name = side.function
+			break
+		}
+	}
+	if p.peek().is("FROM") {
+		p.take()
+		return []Expr{p.expr()}
+	}
+	first := p.expr()
+	if p.word("FROM") {
+		return []Expr{p.expr(), first}
+	}
+	return p.further(first)
 }
 
 // further reads the arguments after the first.

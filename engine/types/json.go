@@ -85,6 +85,37 @@ func JsonElements(doc []byte, f func(node []byte) bool) {
 	}
 }
 
+// JsonMembers calls f with the name (a JSON string) and the value of every member of an object, in order, until f
+// returns false. A document that is no object has none.
+func JsonMembers(doc []byte, f func(name, value []byte) bool) {
+	i := skipSpace(doc, 0)
+	if i >= len(doc) || doc[i] != '{' {
+		return
+	}
+	i = skipSpace(doc, i+1)
+	for i < len(doc) && doc[i] == '"' {
+		end := stringEnd(doc, i)
+		if end < 0 {
+			return
+		}
+		name := doc[i:end:end]
+		i = skipSpace(doc, end)
+		if i >= len(doc) || doc[i] != ':' {
+			return
+		}
+		i = skipSpace(doc, i+1)
+		end = valueEnd(doc, i)
+		if end < 0 || !f(name, doc[i:end:end]) {
+			return
+		}
+		i = skipSpace(doc, end)
+		if i >= len(doc) || doc[i] != ',' {
+			return
+		}
+		i = skipSpace(doc, i+1)
+	}
+}
+
 func notNull(node []byte) ([]byte, bool) {
 	if len(node) == 0 || node[0] == 'n' {
 		return nil, false

@@ -119,6 +119,22 @@ func TestAppendUnescaped(t *testing.T) {
 }
 
 // FuzzJson: paths of any text do not panic, and paths of JSON give what encoding/json gives.
+func TestJsonMembers(t *testing.T) {
+	for in, want := range map[string]string{
+		`{}`: "", `{"a":1}`: `"a"=1`, ` { "a" : [1,{"b":2}] , "c":null,"a":"x"} `: `"a"=[1,{"b":2}] "c"=null "a"="x"`,
+		`[1]`: "", `5`: "", ``: "", `{"a"`: "", `{"a":}`: "", `{"a":1`: `"a"=1`, `{"\u0061":1}`: `"\u0061"=1`,
+	} {
+		var got []string
+		types.JsonMembers([]byte(in), func(name, value []byte) bool {
+			got = append(got, string(name)+"="+string(value))
+			return true
+		})
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
 func FuzzJson(f *testing.F) {
 	f.Add([]byte(doc), "user", 1)
 	f.Add([]byte(`[{"a":[1,2,{"b":"\u0041"}]}]`), "a", 0)
