@@ -93,6 +93,21 @@ func (w *worker) takeTables(ctx context.Context, epoch uint64) (bool, error) {
 	return true, nil
 }
 
+// saveRenewed writes a checkpoint when a table that a pipeline looks up has been replaced by a new version, and waits for
+// it: the difference between the two versions stands in no journal, so an older checkpoint cannot go on over the swap,
+// and the results so far were looked up in rows that are gone. The clock hears of the step only afterwards.
+func (w *worker) saveRenewed() {
+	if !w.renewed || w.silent {
+		return
+	}
+	w.renewed = false
+	if w.def.pipeline {
+		w.finishSaving()
+		w.save()
+		w.finishSaving()
+	}
+}
+
 // tablesForgotten says why a pipeline without a checkpoint cannot be computed again.
 func (w *worker) tablesForgotten(epoch uint64) error {
 	for i := range w.inputs {

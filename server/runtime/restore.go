@@ -71,6 +71,7 @@ func (w *worker) reset() {
 	w.flow = w.newFlow()
 	w.at, w.lastTick, w.newest, w.rowsIn, w.rowsOut, w.lastMs, w.entries, w.lates = 0, 0, 0, 0, 0, 0, 0, 0
 	w.silent, w.held, w.joinAt, w.checkpointed, w.pending, w.swap = false, nil, 0, 0, nil, false
+	w.renewed = false
 	w.base = baseWork{}
 	w.saveEvery = w.env.rt.opt.CheckpointEvery
 	w.nextSave = w.env.rt.now().Add(w.saveEvery)

@@ -45,6 +45,7 @@ func (w *worker) push(e *clock.Epoch) error {
 				w.rowsIn += int64(p.Delta.Batch.N)
 			}
 			w.stored = max(w.stored, p.Delta.StoredMs)
+			w.renewed = w.renewed || in.gen != 0 && in.gen != p.Delta.Generation
 			in.at, in.gen = clock.Position{Incarnation: p.Delta.Incarnation, Seq: p.Delta.Seq}, p.Delta.Generation
 			continue
 		}

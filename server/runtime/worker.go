@@ -59,6 +59,7 @@ type worker struct {
 	joinAt  uint64
 	pending *record // what the generation that is being built will be made by
 	again   bool    // build from the retained rows, whatever checkpoints there are
+	renewed bool    // an input has taken a new version since the newest checkpoint
 	swap    bool    // it takes the place of an older version that goes on until then
 
 	checkpointed uint64        // epoch of the newest checkpoint that was begun
@@ -329,6 +330,7 @@ func (w *worker) step(ctx context.Context, work *clock.Work) error {
 	if joins {
 		return w.joined(ctx, p)
 	}
+	w.saveRenewed()
 	w.env.clk.Done(w.node, p)
 	return nil
 }
