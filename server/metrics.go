@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	goruntime "runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/streamsforge/streamsforge/engine/expr"
 	"github.com/streamsforge/streamsforge/httpapi"
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/config"
@@ -76,6 +78,8 @@ var (
 	tableUnknown   = desc("table_unknown_deletes_total", "Rows of keyed sources that delete a key that a table does not have.", "environment", "table")
 	tableOverflow  = desc("table_overflow_results_total", "Sums outside 64 bits, shown as NULL.", "environment", "table")
 
+	faultsOfPlugins = desc("plugin_faults_total", "Rows for which a registered function panicked; the result is NULL.")
+
 	pipelineIn      = desc("pipeline_rows_in_total", "Rows that came into a pipeline.", "environment", "pipeline")
 	pipelineOut     = desc("pipeline_rows_out_total", "Result rows of a pipeline.", "environment", "pipeline")
 	pipelineLate    = desc("pipeline_late_rows_total", "Rows that came after their window had closed.", "environment", "pipeline")
@@ -117,6 +121,11 @@ var (
 // so none is promised.
 func (m *entityMetrics) Describe(chan<- *prometheus.Desc) {}
 
+// faults counts the rows for which a registered function panicked, in this process.
+var faults atomic.Int64
+
+func init() { expr.OnPluginFault(func(string) { faults.Add(1) }) }
+
 // Collect implements prometheus.Collector.
 func (m *entityMetrics) Collect(out chan<- prometheus.Metric) {
 	logs := entityLogs{}
@@ -128,6 +137,7 @@ func (m *entityMetrics) Collect(out chan<- prometheus.Metric) {
 		m.environment(env.Name, sn, logs, out)
 	}
 	m.store(logs, out)
+	out <- prometheus.MustNewConstMetric(faultsOfPlugins, prometheus.CounterValue, float64(faults.Load()))
 }
 
 func (m *entityMetrics) environment(env string, sn *catalog.Snapshot, logs entityLogs, out chan<- prometheus.Metric) {

@@ -22,8 +22,9 @@ import (
 	"github.com/streamsforge/streamsforge/server/view"
 	"github.com/streamsforge/streamsforge/streams"
 
-	// The connector kinds of this build.
+	// The connector kinds and the functions of this build.
 	_ "github.com/streamsforge/streamsforge/connectors/standard"
+	_ "github.com/streamsforge/streamsforge/engine/pricing"
 )
 
 // drainTimeout bounds an ordered stop. What has not stopped by then is left to the

@@ -13,7 +13,7 @@ var requirements = []struct {
 	area     string
 	from, to int
 }{
-	{"SQL", 1, 38}, {"SQL", 40, 62}, {"SQL", 65, 65}, {"SQL", 69, 72}, {"SQL", 75, 76},
+	{"SQL", 1, 62}, {"SQL", 65, 65}, {"SQL", 69, 76},
 	{"CHG", 1, 4}, {"CHG", 6, 6}, {"CHG", 16, 16},
 	{"PIP", 10, 10},
 	{"TBL", 2, 2}, {"TBL", 4, 5}, {"TBL", 9, 9}, {"TBL", 16, 16}, {"TBL", 26, 26}, {"TBL", 48, 48},

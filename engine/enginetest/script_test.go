@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/streamsforge/streamsforge/engine/enginetest"
+	_ "github.com/streamsforge/streamsforge/engine/pricing" // functions that scripts call
 	"github.com/streamsforge/streamsforge/engine/syntax"
 )
 

@@ -22,6 +22,8 @@ type Function struct {
 	Example string
 	// Operator is set for entries that are written with a symbol or a keyword instead of a call.
 	Operator bool
+	// Plugin is set for functions that were registered.
+	Plugin bool
 	// Min and Max bound the number of arguments; Max < 0 means any number.
 	Min, Max int
 

@@ -106,12 +106,19 @@ func planOf(p *engine.Program, f Facts, parallelism int, why string) view.Execut
 
 // Functions lists what SQL can call, sorted: the names of functions, without operators.
 func Functions() view.FunctionCatalog {
-	scalars := slices.DeleteFunc(slices.Clone(expr.Names()), func(n string) bool { return n == "" || !unicode.IsLetter(rune(n[0])) })
+	registered := []string{}
+	scalars := slices.DeleteFunc(slices.Clone(expr.Names()), func(n string) bool {
+		if f, ok := expr.Lookup(n); ok && f.Plugin {
+			registered = append(registered, n)
+			return true
+		}
+		return n == "" || !unicode.IsLetter(rune(n[0]))
+	})
 	aggregates := slices.Clone(agg.Names())
 	slices.Sort(scalars)
 	slices.Sort(aggregates)
 	return view.FunctionCatalog{
-		Scalars: scalars, Aggregates: aggregates, RegisteredScalars: []string{}, RegisteredAggregates: []string{},
+		Scalars: scalars, Aggregates: aggregates, RegisteredScalars: registered, RegisteredAggregates: []string{},
 	}
 }
 
