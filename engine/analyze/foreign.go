@@ -112,6 +112,9 @@ func (b *binder) aliasMeant(c *syntax.ColumnRef) {
 		if it.Alias == nil || it.Expr == nil || !strings.EqualFold(it.Alias.Name, c.Name.Name) {
 			continue
 		}
+		if at := it.Expr.Position(); at.Offset <= c.Pos.Offset && c.Pos.End <= at.End {
+			continue // an item that names itself
+		}
 		text := syntax.Format(it.Expr)
 		switch aggregate := firstAggregate(it.Expr) != nil; {
 		case len(text) > 60:
