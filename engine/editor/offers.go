@@ -258,6 +258,12 @@ func (o *offers) inCall(p int) bool {
 	case o.inside == "EXTRACT" && p == open+1 && o.tok(p).Kind == syntax.Word:
 		o.keywords(groupFirst, "FROM")
 		return false
+	case o.inside == "TRIM" && p == open:
+		o.keywords(groupKeyword, "BOTH", "LEADING", "TRAILING", "FROM")
+		return false
+	case o.inside == "TRIM" && p == open+1 && o.tok(p).Kind == syntax.Word:
+		o.keywords(groupFirst, "FROM")
+		return false
 	case o.inside == "OVER" && p == open:
 		o.keywords(groupFirst, "PARTITION BY", "ORDER BY")
 		o.windowNames()

@@ -30,8 +30,7 @@ const (
 )
 
 // sampleEvery is how many turns of a kind share one measurement. Reading a clock takes about as long as adding a row
-// to a group; with one turn in 61 measured it costs nothing that could be seen. It is a prime, so that it does not beat
-// with the number of inputs.
+// to a group, so only one turn in 61 reads it. It is a prime, so that it does not beat with the number of inputs.
 const sampleEvery = 61
 
 // stopwatch measures the time of operators in a sample of the turns. Time spent downstream counts for the operators

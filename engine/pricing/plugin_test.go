@@ -1,4 +1,4 @@
-package expr_test
+package pricing_test
 
 import (
 	"testing"
@@ -6,6 +6,10 @@ import (
 	"github.com/streamsforge/streamsforge/engine/expr"
 	"github.com/streamsforge/streamsforge/engine/types"
 )
+
+func text(s string) expr.Expr { return &expr.Literal{V: types.StringOf(s)} }
+
+func long(n int64) expr.Expr { return &expr.Literal{V: types.LongOf(n)} }
 
 // TestPlugin: SQL-073: a registered function is one of the table; what it does wrong is NULL and counted.
 func TestPlugin(t *testing.T) {
