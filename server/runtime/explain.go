@@ -16,7 +16,7 @@ const explainWait = 5 * time.Second
 func (rt *Runtime) Explain(ctx context.Context, env string, kind catalog.InputKind, id string) (engine.Explanation, bool, error) {
 	e, err := rt.find(env, kindOf(kind), id)
 	if err != nil {
-		return engine.Explanation{}, false, nil //nolint:nilerr // an entity that the runtime has not met yet does not run
+		return engine.Explanation{}, false, nil // an entity that the runtime has not met yet does not run
 	}
 	w := e.worker()
 	if w == nil {
