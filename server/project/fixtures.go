@@ -23,7 +23,7 @@ func (l *loader) fixtureFiles() {
 			continue
 		}
 		for _, file := range files {
-			b, err := fs.ReadFile(l.fsys, file)
+			b, err := readFile(l.fsys, file)
 			if err != nil {
 				at := project.Place{File: file, Line: 1, Column: 1}
 				l.findings = append(l.findings, project.Finding{Place: at, Code: codeFile, Message: "the fixture cannot be read: " + err.Error()})

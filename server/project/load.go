@@ -2,6 +2,7 @@ package project
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -77,7 +78,7 @@ func Load(fsys fs.FS) (Files, []project.Finding, error) {
 // main reads the project file.
 func (l *loader) main() (name string, text []byte, err error) {
 	for _, candidate := range FileNames {
-		b, err := fs.ReadFile(l.fsys, candidate)
+		b, err := readFile(l.fsys, candidate)
 		switch {
 		case err == nil && name != "":
 			at := project.Place{File: candidate, Line: 1, Column: 1}
@@ -212,7 +213,7 @@ func (l *loader) statement(d *document, m *project.Model, n, sql *yaml.Node) boo
 		d.report(d.place(at), codeFile, "keep it inside of the project, and name it relative to the project file", "%q is outside of the project", file)
 		return false
 	}
-	b, err := fs.ReadFile(l.fsys, file)
+	b, err := readFile(l.fsys, file)
 	l.sqlFiles[file] = true
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -274,11 +275,15 @@ func (l *loader) undeclared() {
 		if l.sqlFiles[file] || slices.ContainsFunc(l.files.Project.Models, func(m project.Model) bool { return m.Name == name }) {
 			continue
 		}
-		b, err := fs.ReadFile(l.fsys, file)
-		if err != nil || len(b) > maxFile {
+		b, err := readFile(l.fsys, file)
+		at := project.Place{File: file, Line: 1, Column: 1}
+		if err == nil && len(b) > maxFile {
+			err = fmt.Errorf("%s is larger than %d MiB", file, maxFile>>20)
+		}
+		if err != nil {
+			l.findings = append(l.findings, project.Finding{Place: at, Code: codeFile, Message: "the statement cannot be read: " + err.Error()})
 			continue
 		}
-		at := project.Place{File: file, Line: 1, Column: 1}
 		l.files.Project.Models = append(l.files.Project.Models, project.Model{
 			Name: name, SQL: string(b), Text: project.Text{At: at}, At: at, MaterializedAt: at, KeyAt: at,
 		})

@@ -310,11 +310,8 @@ func newProjectInit() *cobra.Command {
 				dir = args[0]
 			}
 			names, err := files.Init(dir)
-			if errors.Is(err, files.ErrNotEmpty) {
-				return &usageError{err}
-			}
 			if err != nil {
-				return err
+				return &usageError{err} // the directory is taken, or cannot be written
 			}
 			for _, name := range names {
 				fmt.Fprintln(cmd.OutOrStdout(), path.Join(filepath.ToSlash(dir), name))
