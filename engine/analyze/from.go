@@ -164,9 +164,9 @@ func (a *analyzer) lookup(t *syntax.TableName) (Relation, bool) {
 	found := a.cat.Relations(name)
 	switch {
 	case len(found) == 0:
-		noun := "inputs"
+		noun := inputsNoun
 		if a.mode == Pipeline {
-			noun = "sources"
+			noun = sourcesNoun
 		}
 		a.reportName(t.Name, t.Name, CodeUnknownRelation, a.readable(), noun, "no source, table or pipeline %q", name)
 		return Relation{}, false

@@ -2,20 +2,31 @@ package analyze
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/streamsforge/streamsforge/engine/syntax"
 )
 
+// What a table and what a pipeline can read.
+const (
+	inputsNoun  = "inputs"
+	sourcesNoun = "sources"
+)
+
 // didYouMean is the hint for a name that does not exist: the closest of the names that do, or the names themselves
-// when they are few.
+// when they are few. Of many inputs it lists some: unlike functions, nobody knows them by heart.
 func didYouMean(name string, names []string, noun string) string {
 	if best := syntax.Nearest(name, names); best != "" {
 		return `did you mean "` + best + `"?`
 	}
 	names = unique(names)
-	if len(names) == 0 || len(names) > 12 {
+	const most = 12
+	switch more := len(names) - most; {
+	case len(names) == 0, more > 0 && noun != inputsNoun && noun != sourcesNoun:
 		return ""
+	case more > 0:
+		return noun + ": " + strings.Join(names[:most], ", ") + " and " + strconv.Itoa(more) + " more"
 	}
 	return noun + ": " + strings.Join(names, ", ")
 }
