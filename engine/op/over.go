@@ -3,7 +3,6 @@ package op
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"github.com/streamsforge/streamsforge/engine/agg"
@@ -270,17 +269,7 @@ func (o *Over) AppendSnapshot(dst []byte) []byte {
 		panic("BUG: snapshot of window functions between Apply and Flush")
 	}
 	dst = append(dst, overVersion)
-	dst = appendBlock(dst, o.parts.table.AppendSnapshot)
-	dst = appendBlock(dst, o.table.AppendSnapshot)
-	dst = binary.AppendUvarint(dst, uint64(len(o.lists)))
-	for _, list := range o.lists {
-		dst = binary.AppendUvarint(dst, uint64(len(list)))
-		for _, id := range list {
-			dst = binary.AppendUvarint(dst, uint64(id))
-			dst = binary.AppendVarint(dst, *o.weight.At(id))
-		}
-	}
-	return dst
+	return appendOrdered(dst, o.parts, o.table, o.lists, &o.weight)
 }
 
 // Restore replaces the state.
@@ -289,35 +278,21 @@ func (o *Over) Restore(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := o.parts.table.Restore(s.block()); err != nil {
-		return fmt.Errorf("partitions: %w", err)
+	if o.lists, err = restoreOrdered(s, o.parts, o.table, &o.weight); err != nil {
+		return err
 	}
-	o.parts.forget()
-	if err := o.table.Restore(s.block()); err != nil {
-		return fmt.Errorf("rows: %w", err)
-	}
-	rows := o.table.Cap()
-	o.weight.Reset()
-	o.was.Reset()
-	o.weight.Grow(rows)
-	o.was.Grow(rows)
-	n := s.count()
-	o.lists, o.fresh, o.seen = make([][]uint32, n), make([][]uint32, n), make([]bool, n)
+	n := len(o.lists)
+	o.fresh, o.seen = make([][]uint32, n), make([]bool, n)
 	o.folded = make([]bool, n)
-	for g := range o.lists {
-		list := make([]uint32, s.count())
-		for i := range list {
-			id, w := s.uvarint(), s.varint()
-			if id >= uint64(rows) {
-				return fmt.Errorf("%w: row %d of %d", ErrSnapshot, id, rows)
-			}
-			list[i] = uint32(id)
-			*o.weight.At(uint32(id)), *o.was.At(uint32(id)) = w, w
+	o.was.Reset()
+	o.was.Grow(o.table.Cap())
+	for _, list := range o.lists {
+		for _, id := range list {
+			*o.was.At(id) = *o.weight.At(id)
 		}
-		o.lists[g] = list
 	}
 	o.grow()
-	return s.end()
+	return nil
 }
 
 // StateBytes is the memory of rows and lists.

@@ -2,7 +2,6 @@ package op
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 
 	"github.com/streamsforge/streamsforge/engine/agg"
@@ -191,17 +190,7 @@ func (t *TopN) AppendSnapshot(dst []byte) []byte {
 		panic("BUG: snapshot of a TopN between Apply and Flush")
 	}
 	dst = append(dst, topNVersion)
-	dst = appendBlock(dst, t.parts.table.AppendSnapshot)
-	dst = appendBlock(dst, t.table.AppendSnapshot)
-	dst = binary.AppendUvarint(dst, uint64(len(t.lists)))
-	for _, list := range t.lists {
-		dst = binary.AppendUvarint(dst, uint64(len(list)))
-		for _, id := range list {
-			dst = binary.AppendUvarint(dst, uint64(id))
-			dst = binary.AppendVarint(dst, *t.weight.At(id))
-		}
-	}
-	return dst
+	return appendOrdered(dst, t.parts, t.table, t.lists, &t.weight)
 }
 
 // Restore replaces the state.
@@ -210,32 +199,13 @@ func (t *TopN) Restore(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := t.parts.table.Restore(s.block()); err != nil {
-		return fmt.Errorf("partitions: %w", err)
+	if t.lists, err = restoreOrdered(s, t.parts, t.table, &t.weight); err != nil {
+		return err
 	}
-	t.parts.forget()
-	if err := t.table.Restore(s.block()); err != nil {
-		return fmt.Errorf("rows: %w", err)
-	}
-	rows := t.table.Cap()
-	t.weight.Reset()
-	t.weight.Grow(rows)
-	n := s.count()
-	t.lists, t.fresh, t.seen = make([][]uint32, n), make([][]uint32, n), make([]bool, n)
-	for g := range t.lists {
-		list := make([]uint32, s.count())
-		for i := range list {
-			id, w := s.uvarint(), s.varint()
-			if id >= uint64(rows) {
-				return fmt.Errorf("%w: row %d of %d", ErrSnapshot, id, rows)
-			}
-			list[i] = uint32(id)
-			*t.weight.At(uint32(id)) = w
-		}
-		t.lists[g] = list
-	}
+	n := len(t.lists)
+	t.fresh, t.seen = make([][]uint32, n), make([]bool, n)
 	t.grow()
-	return s.end()
+	return nil
 }
 
 // StateBytes is the memory of rows and lists.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/streamsforge/streamsforge/engine/expr"
@@ -86,15 +85,7 @@ func (p *pruner) lookup(n *Lookup, need map[int]bool) (Node, []int) {
 		collect(n.LeftKeys[i], left)
 		collect(n.RightKeys[i], right)
 	}
-	l, toLeft := p.node(n.Left, left)
-	r, toRight := p.node(n.Right, right)
-	both := slices.Clone(toLeft)
-	for _, c := range toRight {
-		if c >= 0 {
-			c += len(l.Schema())
-		}
-		both = append(both, c)
-	}
+	l, r, toLeft, toRight, both := p.sides(n.Left, n.Right, left, right)
 	var residual expr.Expr
 	if n.Residual != nil {
 		residual = remap(n.Residual, both)

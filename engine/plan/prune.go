@@ -267,6 +267,20 @@ func (p *pruner) latestBy(n *LatestBy, need map[int]bool) (Node, []int) {
 	return &LatestBy{In: in, Keys: keys, Ts: to[n.Ts], Retract: retract}, to
 }
 
+// sides prunes both sides of a join, and says where the columns of each and of both together went.
+func (p *pruner) sides(left, right Node, needLeft, needRight map[int]bool) (l, r Node, toLeft, toRight, both []int) {
+	l, toLeft = p.node(left, needLeft)
+	r, toRight = p.node(right, needRight)
+	both = slices.Clone(toLeft)
+	for _, c := range toRight {
+		if c >= 0 {
+			c += len(l.Schema())
+		}
+		both = append(both, c)
+	}
+	return l, r, toLeft, toRight, both
+}
+
 func (p *pruner) join(n *Join, need map[int]bool) (Node, []int) {
 	width := len(n.Left.Schema())
 	left, right := map[int]bool{}, map[int]bool{}
@@ -292,15 +306,7 @@ func (p *pruner) join(n *Join, need map[int]bool) (Node, []int) {
 		collect(n.LeftKeys[i], left)
 		collect(n.RightKeys[i], right)
 	}
-	l, toLeft := p.node(n.Left, left)
-	r, toRight := p.node(n.Right, right)
-	both := slices.Clone(toLeft)
-	for _, c := range toRight {
-		if c >= 0 {
-			c += len(l.Schema())
-		}
-		both = append(both, c)
-	}
+	l, r, toLeft, toRight, both := p.sides(n.Left, n.Right, left, right)
 	var residual expr.Expr
 	if n.Residual != nil {
 		residual = remap(n.Residual, both)
