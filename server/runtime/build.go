@@ -8,7 +8,6 @@ import (
 
 	"github.com/streamsforge/streamsforge/engine"
 	"github.com/streamsforge/streamsforge/engine/flow"
-	"github.com/streamsforge/streamsforge/engine/types"
 	"github.com/streamsforge/streamsforge/engine/zset"
 	"github.com/streamsforge/streamsforge/server/catalog"
 	"github.com/streamsforge/streamsforge/server/runtime/clock"
@@ -359,29 +358,28 @@ func (w *worker) commonEpoch(ctx context.Context, least uint64) (uint64, error) 
 
 // attachAt takes every input at an epoch; false when one of them has no state there.
 func (w *worker) attachAt(ctx context.Context, epoch uint64) (bool, error) {
-	type state struct {
-		input int
-		rows  []*zset.Batch
-		shape types.Schema
-		at    clock.Position
-		gen   uint64
+	states, ok, err := w.statesAt(ctx, epoch)
+	if err != nil || !ok {
+		return false, err
 	}
-	var states []state
-	for i := range w.inputs {
-		in := &w.inputs[i]
-		if in.ent == nil {
-			continue
-		}
-		st, ok, err := in.ent.stateAt(ctx, epoch)
-		if err != nil {
-			return false, fmt.Errorf("the rows of input %q at epoch %d: %w", in.name, epoch, err)
-		}
-		if !ok {
-			return false, nil
-		}
-		states = append(states, state{i, st.rows, st.schema, st.at, st.gen})
+	to, tick, ok := w.cutAt(epoch)
+	if !ok {
+		return false, nil
 	}
-	to := make([]clock.Position, len(w.inputs))
+	if err := w.takeHistory(ctx, to, w.held.add, nil); err != nil {
+		return false, err
+	}
+	w.takeStates(states)
+	tick.TimeMs = max(tick.TimeMs, w.lastTick)
+	w.flow.Advance(tick.TimeMs)
+	w.lastTick = tick.TimeMs
+	w.held.add(w.flow.Flush())
+	return true, w.placeAt(ctx, tick)
+}
+
+// cutAt is where the sources stand at an epoch, and its time; false when the clock no longer knows.
+func (w *worker) cutAt(epoch uint64) (to []clock.Position, t clock.Tick, ok bool) {
+	to = make([]clock.Position, len(w.inputs))
 	for i := range w.inputs {
 		in := &w.inputs[i]
 		if in.src == nil {
@@ -389,30 +387,47 @@ func (w *worker) attachAt(ctx context.Context, epoch uint64) (bool, error) {
 		}
 		p, ok := w.env.clk.PositionAt(in.src.track, epoch)
 		if !ok || in.at.Incarnation == p.Incarnation && p.Seq < in.at.Seq {
-			return false, nil
+			return nil, t, false
 		}
 		to[i] = p
 	}
 	ms, ok := w.env.clk.TimeOf(epoch)
-	if !ok {
-		return false, nil
+	return to, clock.Tick{Epoch: epoch, TimeMs: max(ms, w.lastTick)}, ok
+}
+
+// statesAt is the rows that the other inputs have at an epoch; false when one of them no longer knows.
+func (w *worker) statesAt(ctx context.Context, epoch uint64) ([]inputState, bool, error) {
+	states := make([]inputState, len(w.inputs))
+	for i := range w.inputs {
+		in := &w.inputs[i]
+		if in.ent == nil {
+			continue
+		}
+		st, ok, err := in.ent.stateAt(ctx, epoch)
+		if err != nil {
+			return nil, false, fmt.Errorf("the rows of input %q at epoch %d: %w", in.name, epoch, err)
+		}
+		if !ok {
+			return nil, false, nil
+		}
+		states[i] = st
 	}
-	if err := w.takeHistory(ctx, to, w.held.add, nil); err != nil {
-		return false, err
-	}
-	for _, s := range states {
-		in := &w.inputs[s.input]
+	return states, true, nil
+}
+
+// takeStates gives the flow the rows of the other inputs.
+func (w *worker) takeStates(states []inputState) {
+	for i, s := range states {
+		in := &w.inputs[i]
+		if in.ent == nil {
+			continue
+		}
 		in.at, in.gen = s.at, s.gen
 		for _, b := range s.rows {
-			w.flow.Push(s.input, in.project(s.shape, b))
+			w.flow.Push(i, in.project(s.schema, b))
 			w.rowsIn += int64(b.N)
 		}
 	}
-	ms = max(ms, w.lastTick)
-	w.flow.Advance(ms)
-	w.lastTick = ms
-	w.held.add(w.flow.Flush())
-	return true, w.placeAt(ctx, clock.Tick{Epoch: epoch, TimeMs: ms})
 }
 
 // askToJoin records that the worker takes part from an epoch on, when it has caught up: it will step exactly to it and

@@ -3,8 +3,6 @@ package runtime
 import (
 	"context"
 	"fmt"
-
-	"github.com/streamsforge/streamsforge/server/runtime/clock"
 )
 
 // A pipeline that looks up tables sees, with the rows of an epoch, the tables as they are at that epoch. The retained
@@ -15,6 +13,9 @@ import (
 // buildLookups takes the tables at an epoch and then the rows of the sources up to it.
 func (w *worker) buildLookups(ctx context.Context, p *progress) error {
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		head, _ := w.env.clk.At()
 		epoch, err := w.commonEpoch(ctx, head.Epoch)
 		if err != nil {
@@ -44,52 +45,13 @@ func (w *worker) buildLookups(ctx context.Context, p *progress) error {
 	}
 }
 
-// cutAt is where the sources stand at an epoch, and its time; false when the clock no longer knows.
-func (w *worker) cutAt(epoch uint64) (to []clock.Position, t clock.Tick, ok bool) {
-	to = make([]clock.Position, len(w.inputs))
-	for i := range w.inputs {
-		in := &w.inputs[i]
-		if in.src == nil {
-			continue
-		}
-		p, ok := w.env.clk.PositionAt(in.src.track, epoch)
-		if !ok || in.at.Incarnation == p.Incarnation && p.Seq < in.at.Seq {
-			return nil, t, false
-		}
-		to[i] = p
-	}
-	ms, ok := w.env.clk.TimeOf(epoch)
-	return to, clock.Tick{Epoch: epoch, TimeMs: max(ms, w.lastTick)}, ok
-}
-
 // takeTables gives the flow the rows that the other inputs have at an epoch; false when one of them no longer knows.
 func (w *worker) takeTables(ctx context.Context, epoch uint64) (bool, error) {
-	states := make([]inputState, len(w.inputs))
-	for i := range w.inputs {
-		in := &w.inputs[i]
-		if in.ent == nil {
-			continue
-		}
-		st, ok, err := in.ent.stateAt(ctx, epoch)
-		if err != nil {
-			return false, fmt.Errorf("the rows of input %q at epoch %d: %w", in.name, epoch, err)
-		}
-		if !ok {
-			return false, nil
-		}
-		states[i] = st
+	states, ok, err := w.statesAt(ctx, epoch)
+	if err != nil || !ok {
+		return false, err
 	}
-	for i := range w.inputs {
-		in := &w.inputs[i]
-		if in.ent == nil {
-			continue
-		}
-		in.at, in.gen = states[i].at, states[i].gen
-		for _, b := range states[i].rows {
-			w.flow.Push(i, in.project(states[i].schema, b))
-			w.rowsIn += int64(b.N)
-		}
-	}
+	w.takeStates(states)
 	return true, nil
 }
 
