@@ -17,8 +17,9 @@
 //	f.Advance(epochMs)
 //	delta := f.Flush().Delta
 //
-// The steps live in packages of their own: syntax (text and tree), analyze (names, types, rules), plan (nodes and
-// rewrites), expr and agg (functions), op and flow (operators and state), zset and types (data). Package editor answers
-// completion, hover, formatting and signatures from the same tree and tables. Package enginetest
-// holds the slow reference evaluator and the scripts that hold all of it together.
+// The steps live in packages of their own: syntax (text and tree), analyze (names, types, rules), plan (nodes,
+// rewrites, stages), expr, agg and over (functions), op and flow (operators and state, in one flow or in partitions), zset and
+// types (data). Beside them: changelog (records of insert, update and delete), project and simulate (models that refer
+// to each other, run offline), editor (completion, hover, formatting, signatures), pricing (a sample of registered
+// functions). Package enginetest holds the slow reference evaluator and the scripts that hold all of it together.
 package engine
